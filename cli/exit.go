@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/retrylab/retrylab/lab"
+	"github.com/retrylab/retrylab/runner"
+)
+
+// The exit codes. From 99 on they are k6's.
+const (
+	exitOK              = 0
+	exitInternal        = 1
+	exitUsage           = 2
+	exitThresholds      = 99
+	exitSetupTimeout    = 100
+	exitTeardownTimeout = 101
+	exitInvalid         = 104
+	exitInterrupted     = 105
+	exitScript          = 107
+)
+
+// invalidError is a fault of what the user gave.
+type invalidError struct{ error }
+
+func (e invalidError) Unwrap() error { return e.error }
+
+// invalid marks err, if any, as a fault of what the user gave.
+func invalid(err error) error {
+	if err == nil {
+		return nil
+	}
+	return invalidError{err}
+}
+
+// exitCode is the one map from errors to exit codes.
+func exitCode(err error) int {
+	var run *lab.RunError
+	switch runner.KindOf(err) {
+	case runner.ThresholdsFailed:
+		return exitThresholds
+	case runner.SetupTimeout:
+		return exitSetupTimeout
+	case runner.TeardownTimeout:
+		return exitTeardownTimeout
+	case runner.InvalidConfig:
+		return exitInvalid
+	case runner.InterruptedRun:
+		return exitInterrupted
+	case runner.ScriptException:
+		return exitScript
+	}
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, lab.ErrInterrupted):
+		return exitInterrupted
+	case errors.As(err, &run) && run.ExitCode > 0:
+		return run.ExitCode
+	case errors.Is(err, lab.ErrResultsTaken), errors.As(err, new(invalidError)):
+		return exitInvalid
+	}
+	return exitInternal
+}
+
+// fail says what went wrong, if anything, and returns the exit code.
+func (s *session) fail(err error) int {
+	if err != nil {
+		fmt.Fprintf(s.Err, "retrylab: %v\n", err)
+	}
+	return exitCode(err)
+}

@@ -1,0 +1,119 @@
+package compare
+
+// Kind is how the values of a column are written for people.
+type Kind int
+
+// The kinds of columns.
+const (
+	Text      Kind = iota // words
+	Count                 // a count; a median of counts may be a fraction
+	Share                 // a share in 0 to 1, shown in percent
+	Factor                // a quotient such as calls per request
+	PerSecond             // events per second
+	Millis                // milliseconds
+)
+
+// Column is one column of a report. The columns of [Columns] are the ones of the
+// files; those of [Summary] make the short tables.
+type Column struct {
+	// Name is the name in files, stable over versions.
+	Name string
+	// Title is the heading in tables that have room. Group and Short are the two
+	// lines of the heading in tables that have none; neighbours of one Group
+	// share it.
+	Title, Group, Short string
+	// Unit is the unit of the values as written in files; empty for plain numbers
+	// and text.
+	Unit string
+	// Doc is a sentence about the meaning.
+	Doc  string
+	Kind Kind
+
+	text   func(Row) string
+	number func(Run) (float64, bool)
+}
+
+// Columns returns the columns of the files in their published order. The caller
+// owns the slice.
+func Columns() []Column {
+	return append(published(), own()...)
+}
+
+func published() []Column {
+	return []Column{
+		{Name: "run", Title: "run", Short: "run", Doc: "Number of the run in its plan.", text: Row.number},
+		{Name: "policy_scenario", Title: "policy and scenario", Doc: "Policy and scenario of the run.", text: func(r Row) string { return r.Name }},
+		{Name: "total_requests", Title: "requests", Short: "requests", Kind: Count, Doc: "User requests: executions of the policy.", number: Run.requests},
+		{Name: "successful_requests", Title: "successful", Kind: Count, Doc: "Requests that got an acceptable answer.", number: Run.successes},
+		{Name: "failed_requests", Title: "failed", Kind: Count, Doc: "Requests without an acceptable answer: failed, rejected or degraded.", number: Run.failures},
+		{Name: "success_rate", Title: "success", Group: "success", Short: "seen", Kind: Share, Unit: "share", Doc: "Successful requests / requests.", number: Run.successRate},
+		{Name: "error_rate", Title: "errors", Kind: Share, Unit: "share", Doc: "Failed requests / requests.", number: Run.errorRate},
+		{Name: "successful_requests_per_second", Title: "goodput /s", Group: "goodput", Short: "/s", Kind: PerSecond, Unit: "1/s",
+			Doc: "Goodput: successful requests per second of load, graceful stop included; of k6's own time where the run's is not known.", number: Run.goodput},
+		{Name: "all_attempt_p95_ms", Title: "attempt p95 ms", Group: "attempt", Short: "p95 ms", Kind: Millis, Unit: "ms",
+			Doc: "95th percentile of the time of all attempts, those cut off by the timeout included.", number: trend("resilience_attempt_duration", "p(95)")},
+		{Name: "all_attempt_p99_ms", Title: "attempt p99 ms", Kind: Millis, Unit: "ms", Doc: "99th percentile of the same.", number: trend("resilience_attempt_duration", "p(99)")},
+		{Name: "successful_request_p95_ms", Title: "success p95 ms", Kind: Millis, Unit: "ms",
+			Doc: "95th percentile of the time of successful requests, waits and retries included.", number: trend("resilience_success_duration", "p(95)")},
+		{Name: "successful_request_p99_ms", Title: "success p99 ms", Kind: Millis, Unit: "ms", Doc: "99th percentile of the same.", number: trend("resilience_success_duration", "p(99)")},
+		{Name: "downstream_calls", Title: "calls sent", Kind: Count, Doc: "Calls handed to the transport, counted by the caller.", number: Run.sent},
+		{Name: "retry_amplification_factor", Title: "amplification", Group: "calls/req.", Short: "seen", Kind: Factor, Unit: "calls/request",
+			Doc: "Downstream calls / requests.", number: Run.amplification},
+		{Name: "retry_attempts", Title: "retries", Kind: Count, Doc: "Attempts after the first one of their request.", number: Run.retries},
+		{Name: "retry_attempts_per_request", Title: "retries / request", Kind: Factor, Unit: "retries/request", Doc: "Retries / requests.", number: Run.retriesPerRequest},
+		{Name: "timeout_count", Title: "timeouts", Group: "timed", Short: "out", Kind: Count, Doc: "Attempts that the caller's timeout cut off.", number: counter("resilience_timeouts")},
+		{Name: "circuit_breaker_rejected", Title: "breaker rejected", Kind: Count, Doc: "Attempts that an open circuit breaker refused.", number: counter("resilience_rejected_breaker")},
+		{Name: "bulkhead_rejected", Title: "bulkhead rejected", Kind: Count, Doc: "Attempts that a full bulkhead refused.", number: counter("resilience_rejected_bulkhead")},
+		{Name: "max_inflight_downstream", Title: "in flight, server", Group: "max in flight", Short: "server", Kind: Count,
+			Doc: "Most calls in flight at once in the server, those whose caller had gone included.", number: Run.maxServer},
+		{Name: "concurrency_observation", Title: "concurrency", Doc: "Of max_inflight_downstream: low below 30, moderate from 30, high from 80. An observation, never proof of saturation.", text: Row.concurrency},
+		{Name: "k6_http_req_failed_rate", Title: "http_req_failed", Kind: Share, Unit: "share",
+			Doc: "k6's own rate of failed HTTP requests; missing where k6/http made none.", number: Run.httpFailed},
+	}
+}
+
+func own() []Column {
+	return []Column{
+		{Name: "downstream_received", Title: "calls received", Kind: Count, Doc: "Calls counted by the server.", number: Run.received},
+		{Name: "count_difference", Title: "received − sent", Kind: Count, Doc: "Calls received by the server − calls sent by the caller.", number: Run.countDifference},
+		{Name: "max_inflight_caller", Title: "in flight, caller", Group: "max in flight", Short: "caller", Kind: Count, Doc: "Most calls that the caller had in flight at once.", number: Run.maxCaller},
+		{Name: "max_inflight_overdue", Title: "overdue in flight", Kind: Count, Doc: "How many of max_inflight_downstream had outlived their caller.", number: Run.overdue},
+		{Name: "abandoned", Title: "abandoned", Kind: Count, Doc: "Calls whose caller gave up before the answer.", number: Run.abandoned},
+		{Name: "residual_share", Title: "residual work", Kind: Share, Unit: "share", Doc: "Share of the server's busy time spent on calls after their caller gave up.", number: Run.residualShare},
+		{Name: "expected_success_rate", Title: "expected success", Group: "success", Short: "model", Kind: Share, Unit: "share", Doc: "1−pⁿ for independent failures p and n attempts.", number: Run.expectedSuccess},
+		{Name: "expected_amplification", Title: "expected amplification", Group: "calls/req.", Short: "model", Kind: Factor, Unit: "calls/request",
+			Doc: "(1−pⁿ)/(1−p) for independent failures p and n attempts.", number: Run.expectedAmplification},
+		{Name: "amplification_deviation", Title: "amplification − expected", Kind: Factor, Unit: "calls/request", Doc: "retry_amplification_factor − expected_amplification.", number: Run.amplificationDeviation},
+		{Name: "repetitions", Title: "repetitions", Kind: Count, Doc: "Runs of which the row shows the median.", number: nil},
+	}
+}
+
+// Summary returns the columns of the short tables, in which rows are grouped by
+// scenario. The caller owns the slice.
+func Summary() []Column {
+	columns := map[string]Column{
+		"policy": {Name: "policy", Title: "policy", Short: "policy", Doc: "Name of the policy.", text: func(r Row) string { return r.Policy }},
+		"rejected": {Name: "rejected", Title: "rejected", Short: "rejected", Kind: Count,
+			Doc: "Attempts that a guard refused: breaker, bulkhead, rate limit, throttle or budget.", number: Run.rejected},
+	}
+	for _, c := range Columns() {
+		columns[c.Name] = c
+	}
+	var out []Column
+	for _, name := range []string{
+		"run", "policy", "total_requests", "success_rate", "expected_success_rate",
+		"retry_amplification_factor", "expected_amplification", "successful_requests_per_second",
+		"all_attempt_p95_ms", "timeout_count", "rejected", "max_inflight_caller", "max_inflight_downstream",
+	} {
+		out = append(out, columns[name])
+	}
+	return out
+}
+
+func trend(metric, key string) func(Run) (float64, bool) {
+	return func(r Run) (float64, bool) { return r.Metrics.value(metric, Trend, key) }
+}
+
+func counter(metric string) func(Run) (float64, bool) {
+	return func(r Run) (float64, bool) { return r.Metrics.ours(metric) }
+}

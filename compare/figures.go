@@ -1,0 +1,129 @@
+package compare
+
+// The figures of one run, each with whether the run's files hold it.
+
+func (r Run) requests() (float64, bool) {
+	return r.Metrics.value("resilience_requests", Counter, "count")
+}
+
+func (r Run) successes() (float64, bool) {
+	return r.Metrics.value("resilience_success", Rate, "passes")
+}
+
+func (r Run) failures() (float64, bool) {
+	n, okN := r.requests()
+	s, okS := r.successes()
+	return minus(n, okN, s, okS)
+}
+
+func (r Run) successRate() (float64, bool) {
+	s, okS := r.successes()
+	n, okN := r.requests()
+	return ratio(s, okS, n, okN)
+}
+
+func (r Run) errorRate() (float64, bool) {
+	f, okF := r.failures()
+	n, okN := r.requests()
+	return ratio(f, okF, n, okN)
+}
+
+// seconds is the time of the load, or else the time by which k6 divided.
+func (r Run) seconds() (float64, bool) {
+	if r.Setup != nil && r.Setup.MeasuredMS > 0 {
+		return r.Setup.MeasuredMS / 1000, true
+	}
+	n, okN := r.requests()
+	rate, okRate := r.Metrics.value("resilience_requests", Counter, "rate")
+	return ratio(n, okN, rate, okRate)
+}
+
+func (r Run) goodput() (float64, bool) {
+	s, okS := r.successes()
+	t, okT := r.seconds()
+	return ratio(s, okS, t, okT)
+}
+
+func (r Run) sent() (float64, bool) { return r.Metrics.ours("resilience_downstream_calls") }
+
+func (r Run) retries() (float64, bool) { return r.Metrics.ours("resilience_retries") }
+
+func (r Run) amplification() (float64, bool) {
+	c, okC := r.sent()
+	n, okN := r.requests()
+	return ratio(c, okC, n, okN)
+}
+
+func (r Run) retriesPerRequest() (float64, bool) {
+	c, okC := r.retries()
+	n, okN := r.requests()
+	return ratio(c, okC, n, okN)
+}
+
+func (r Run) rejected() (float64, bool) {
+	sum := 0.0
+	for _, by := range []string{"breaker", "bulkhead", "rate_limit", "throttle", "budget"} {
+		n, ok := r.Metrics.ours("resilience_rejected_" + by)
+		if !ok {
+			return 0, false
+		}
+		sum += n
+	}
+	return sum, true
+}
+
+func (r Run) maxCaller() (float64, bool) {
+	return r.Metrics.value("resilience_inflight", Gauge, "max")
+}
+
+// server is a figure of the server's from the run.json, or else from the metric
+// that the script put it into.
+func (r Run) server(name, metric string) (float64, bool) {
+	if v, ok := r.Downstream[name]; ok {
+		return v, true
+	}
+	return r.Metrics.total(metric)
+}
+
+func (r Run) maxServer() (float64, bool) {
+	return r.server("max_inflight", "downstream_max_inflight")
+}
+
+func (r Run) overdue() (float64, bool) {
+	v, ok := r.Downstream["max_inflight_overdue"]
+	return v, ok
+}
+
+func (r Run) received() (float64, bool) {
+	return r.server("received", "downstream_calls")
+}
+
+func (r Run) countDifference() (float64, bool) {
+	got, okGot := r.received()
+	sent, okSent := r.sent()
+	return minus(got, okGot, sent, okSent)
+}
+
+func (r Run) abandoned() (float64, bool) {
+	return r.server("abandoned", "downstream_abandoned")
+}
+
+func (r Run) residualShare() (float64, bool) {
+	residual, okR := r.server("residual_ms", "downstream_residual_ms")
+	busy, okB := r.server("busy_ms", "downstream_busy_ms")
+	return ratio(residual, okR, busy, okB)
+}
+
+func (r Run) httpFailed() (float64, bool) {
+	return r.Metrics.value("http_req_failed", Rate, "value")
+}
+
+func (r Run) expectedSuccess() (float64, bool) { return r.expect().Success.Value() }
+
+func (r Run) expectedAmplification() (float64, bool) { return r.expect().Amplification.Value() }
+
+func (r Run) amplificationDeviation() (float64, bool) {
+	got, okGot := r.amplification()
+	want, okWant := r.expectedAmplification()
+	return minus(got, okGot, want, okWant)
+}

@@ -1,0 +1,265 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Note is a doubt about figures, or what a reader must know to read them.
+type Note struct {
+	// Kind names the doubt for programs, such as "outside-model".
+	Kind string `json:"kind"`
+	// Mark is the number that marks the figures in question, from 1; 0 if the
+	// note marks none.
+	Mark int `json:"mark"`
+	// Runs are the runs concerned, empty for all of them.
+	Runs []string `json:"runs"`
+	// Text is a sentence or more.
+	Text string `json:"text"`
+}
+
+// noter collects notes and marks rows.
+type noter struct {
+	rows  []Row
+	notes []Note
+	marks int
+}
+
+func notes(rows []Row) []Note {
+	n := &noter{rows: rows}
+	for _, write := range []func(){
+		n.exitCodes, n.capped, n.deviations, n.outsideModel, n.serverAboveCaller, n.counts,
+		n.repetitions, n.short, n.closedLoop, n.noHTTP, n.severalLabs,
+	} {
+		write()
+	}
+	return n.notes
+}
+
+// add adds a note about labelled runs. The rows, by index, are marked with it in
+// the columns; without columns the note has no mark.
+func (n *noter) add(kind string, labels []string, rows []int, columns []string, format string, args ...any) {
+	n.notes = append(n.notes, Note{Kind: kind, Runs: labels, Text: fmt.Sprintf(format, args...)})
+	n.mark(rows, columns)
+}
+
+// mark marks the columns of the rows with the last note.
+func (n *noter) mark(rows []int, columns []string) {
+	note := &n.notes[len(n.notes)-1]
+	if len(columns) == 0 || len(rows) == 0 {
+		return
+	}
+	if note.Mark == 0 {
+		n.marks++
+		note.Mark = n.marks
+	}
+	for _, i := range slices.Compact(rows) {
+		for _, column := range columns {
+			n.rows[i].marks[column] = append(n.rows[i].marks[column], note.Mark)
+		}
+	}
+}
+
+// each calls f for every run with its row's index and its label.
+func (n *noter) each(f func(i int, label string, run Run)) {
+	for i, row := range n.rows {
+		for _, run := range row.Runs {
+			f(i, row.label(run), run)
+		}
+	}
+}
+
+// total is the number of runs in all rows.
+func (n *noter) total() int {
+	sum := 0
+	for _, row := range n.rows {
+		sum += len(row.Runs)
+	}
+	return sum
+}
+
+func (n *noter) exitCodes() {
+	var labels, parts []string
+	n.each(func(_ int, label string, run Run) {
+		if run.Setup != nil && run.Setup.ExitCode != 0 {
+			labels = append(labels, label)
+			parts = append(parts, fmt.Sprintf("%s with %d", label, run.Setup.ExitCode))
+		}
+	})
+	if len(labels) > 0 {
+		n.add("exit-code", labels, nil, nil, "The runner ended with an exit code other than 0: %s (99 is a failed threshold).", list(parts))
+	}
+}
+
+func (n *noter) capped() {
+	isCapped := func(run Run, key string) bool {
+		v, ok := run.Metrics.value("resilience_attempt_duration", Trend, key)
+		timeouts, okT := run.Metrics.ours("resilience_timeouts")
+		limit := run.Policy.AttemptTimeoutMS
+		return ok && okT && timeouts > 0 && limit > 0 && v >= .99*limit
+	}
+	var labels []string
+	var p95, p99 []int
+	n.each(func(i int, label string, run Run) {
+		at95, at99 := isCapped(run, "p(95)"), isCapped(run, "p(99)")
+		if at95 {
+			p95 = append(p95, i)
+		}
+		if at99 {
+			p99 = append(p99, i)
+		}
+		if at95 || at99 {
+			labels = append(labels, label)
+		}
+	})
+	if len(labels) > 0 {
+		n.add("capped", labels, p95, []string{"all_attempt_p95_ms"},
+			"The caller's own timeout caps the attempts' p95 or p99 in %s: the server would have taken longer.", scope(labels, n.total()))
+		n.mark(p99, []string{"all_attempt_p99_ms"})
+	}
+}
+
+func (n *noter) outsideModel() {
+	type found struct {
+		labels []string
+		rows   []int
+	}
+	var reasons []string
+	by := map[string]*found{}
+	n.each(func(i int, label string, run Run) {
+		reason := run.expect().Success.Reason()
+		if run.Setup == nil {
+			reason = "what was run is not known without its run.json"
+		}
+		if reason == "" {
+			return
+		}
+		if by[reason] == nil {
+			by[reason] = &found{}
+			reasons = append(reasons, reason)
+		}
+		by[reason].labels, by[reason].rows = append(by[reason].labels, label), append(by[reason].rows, i)
+	})
+	for _, reason := range reasons {
+		n.add("outside-model", by[reason].labels, by[reason].rows, []string{"expected_success_rate", "expected_amplification"},
+			"Outside model: %s.", reason)
+	}
+}
+
+func (n *noter) repetitions() {
+	repeated := 0
+	for _, row := range n.rows {
+		if len(row.Runs) > 1 {
+			repeated++
+		}
+		for _, run := range row.Runs[1:] {
+			if !alike(row.Runs[0], run) {
+				n.add("repetitions-differ", []string{row.label(run)}, nil, nil,
+					"Run %s differs from %s in policy, scenario or load: their median means little.", row.label(run), row.label(row.Runs[0]))
+			}
+		}
+	}
+	if repeated > 0 {
+		n.add("repetitions", nil, nil, nil, "Rows of several repetitions show medians, with the range from the least to the greatest.")
+	}
+}
+
+// shortRun is the time in seconds below which a run's start and end weigh.
+const shortRun = 30
+
+func (n *noter) short() {
+	var labels []string
+	var least, most float64
+	n.each(func(_ int, label string, run Run) {
+		s, ok := run.seconds()
+		if !ok || s >= shortRun {
+			return
+		}
+		if len(labels) == 0 {
+			least, most = s, s
+		}
+		least, most = min(least, s), max(most, s)
+		labels = append(labels, label)
+	})
+	if len(labels) == 0 {
+		return
+	}
+	span := fmt.Sprintf("%.1f s", least)
+	if most-least >= .05 {
+		span = fmt.Sprintf("%.1f to %.1f s", least, most)
+	}
+	n.add("short", labels, nil, nil,
+		"%s took %s: in less than %d s the start and the last calls weigh. A first look, and no claim.",
+		upper(scope(labels, n.total())), span, shortRun)
+}
+
+func (n *noter) closedLoop() {
+	vus := 0
+	n.each(func(_ int, _ string, run Run) {
+		if run.Setup != nil {
+			vus = max(vus, run.Setup.VUs)
+		}
+	})
+	if vus > 0 {
+		n.add("closed-loop", nil, nil, nil,
+			"Closed loop: each caller waits for its answer before it asks again, so a policy that answers faster offers more load. Compare rates and not totals.")
+	}
+}
+
+func (n *noter) noHTTP() {
+	var labels []string
+	var rows []int
+	n.each(func(i int, label string, run Run) {
+		if _, ok := run.httpFailed(); !ok {
+			labels, rows = append(labels, label), append(rows, i)
+		}
+	})
+	if len(labels) > 0 {
+		n.add("no-http-metrics", labels, rows, nil,
+			"http_req_failed is missing in %s: the policies' calls are made in Go and not by k6/http.", scope(labels, n.total()))
+	}
+}
+
+func (n *noter) severalLabs() {
+	var labs []string
+	for _, row := range n.rows {
+		if !slices.Contains(labs, row.Lab) {
+			labs = append(labs, row.Lab)
+		}
+	}
+	if len(labs) > 1 {
+		n.add("labs", nil, nil, nil, "The rows come from %s: %s.", plural(len(labs), "lab"), list(labs))
+	}
+}
+
+// scope is "all 9 runs", "7 of 9 runs" or, if they are few, the runs by name.
+func scope(labels []string, total int) string {
+	switch {
+	case len(labels) == total && total > 1:
+		return fmt.Sprintf("all %d runs", total)
+	case len(labels) > 4:
+		return fmt.Sprintf("%d of %d runs", len(labels), total)
+	}
+	return runsWord(labels)
+}
+
+// runsWord is "run 05" or "runs 05 and 06".
+func runsWord(labels []string) string {
+	word := "runs "
+	if len(labels) == 1 {
+		word = "run "
+	}
+	return word + list(labels)
+}
+
+// upper puts the first letter, an ASCII one, in upper case.
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// signed is a count with its sign.
+func signed(v float64) string {
+	if v > 0 {
+		return "+" + decimal(v)
+	}
+	return decimal(v)
+}

@@ -1,0 +1,109 @@
+package render
+
+import (
+	"math"
+
+	"github.com/retrylab/retrylab/compare"
+)
+
+// Plots are laid out here, in the units of their SVG view boxes, and drawn by
+// the page's template.
+
+const (
+	plotWidth   = 760.0
+	barsLeft    = 220.0 // room for the policies' names
+	barsRight   = 70.0  // room for the values
+	barHeight   = 16.0
+	barStep     = 26.0
+	barsTop     = 22.0
+	nameInPlot  = 30 // characters of a policy's name that fit
+	barsPadding = 10.0
+)
+
+// bars is the plot of one scenario: amplification by policy.
+type bars struct {
+	Scenario, Conditions string
+	Width, Height        float64
+	OneX, Bottom         float64 // the line of one call per request
+	Bars                 []bar
+}
+
+type bar struct {
+	Name, Value                 string
+	Full                        string // what a pointer shows
+	Y, Middle                   float64
+	X, Width                    float64
+	TextX                       float64
+	Expected                    bool // whether there is a tick at ExpectedX
+	ExpectedX                   float64
+	Ranged                      bool // whether there is a line from LowX to HighX
+	LowX, HighX                 float64
+	ExpectedTop, ExpectedBottom float64
+}
+
+// barPlots draws one plot a scenario, all on one scale; rows without an
+// amplification have no bar.
+func barPlots(report compare.Report, columns columnsByName) []bars {
+	amplification, expected := columns["retry_amplification_factor"], columns["expected_amplification"]
+	scale := 1.0
+	for _, row := range report.Rows {
+		scale = max(scale, row.Stat(amplification).High, row.Stat(expected).Value)
+	}
+	x := func(v float64) float64 { return round1(barsLeft + v/scale*(plotWidth-barsLeft-barsRight)) }
+	var plots []bars
+	for _, group := range report.Groups() {
+		plot := bars{Width: plotWidth, OneX: x(1)}
+		plot.Scenario, plot.Conditions = heading(group)
+		for _, row := range group.Rows {
+			seen, want := row.Stat(amplification), row.Stat(expected)
+			if !seen.Known() {
+				continue
+			}
+			y := barsTop + float64(len(plot.Bars))*barStep
+			b := bar{
+				Name: short(label(row), nameInPlot), Value: figure(compare.Factor, seen.Value),
+				Y: y, Middle: y + barHeight/2, X: barsLeft, Width: round1(x(seen.Value) - barsLeft),
+				LowX: x(seen.Low), HighX: x(seen.High), Ranged: seen.High > seen.Low,
+				Expected: want.Known(), ExpectedX: x(want.Value), ExpectedTop: y - 3, ExpectedBottom: y + barHeight + 3,
+			}
+			b.Full = label(row) + ": " + b.Value + " calls per request"
+			b.TextX = round1(b.HighX + 7)
+			if b.Expected {
+				b.Full += ", expected " + figure(compare.Factor, want.Value)
+				b.TextX = max(b.TextX, round1(b.ExpectedX+7))
+			}
+			plot.Bars = append(plot.Bars, b)
+		}
+		plot.Bottom = barsTop + float64(len(plot.Bars))*barStep
+		plot.Height = plot.Bottom + barsPadding
+		if len(plot.Bars) > 0 {
+			plots = append(plots, plot)
+		}
+	}
+	return plots
+}
+
+// label is the row's number and policy.
+func label(row compare.Row) string {
+	number := ""
+	for _, c := range compare.Summary() {
+		if c.Name == "run" {
+			number = row.Text(c)
+		}
+	}
+	if number == "" {
+		return printable(row.Policy)
+	}
+	return number + " " + printable(row.Policy)
+}
+
+// short cuts a text that is longer than n characters.
+func short(text string, n int) string {
+	if runes := []rune(text); len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return text
+}
+
+// round1 keeps coordinates readable in the page's source.
+func round1(v float64) float64 { return math.Round(v*10) / 10 }

@@ -1,0 +1,163 @@
+package jsmodule
+
+import (
+	"context"
+	"time"
+
+	"github.com/retrylab/retrylab/resilience"
+	"github.com/retrylab/retrylab/resilience/breaker"
+)
+
+// metricSet are the host's handles of the module's metrics.
+type metricSet struct {
+	requests, attempts, calls, retries, timeouts Metric
+	rejectedBreaker, rejectedBulkhead            Metric
+	success, amplification, inflight             Metric
+	requestDuration, successDuration             Metric
+	attemptDuration, waitDuration                Metric
+	breakerState, breakerTransitions             Metric
+
+	serverCalls, serverAbandoned, serverMaxInflight Metric
+	serverResidual, serverBusy                      Metric
+}
+
+// register makes the metrics known to the host.
+func register(h Host) (metricSet, error) {
+	var m metricSet
+	for _, d := range []struct {
+		metric *Metric
+		name   string
+		kind   MetricKind
+		isTime bool
+	}{
+		{&m.requests, "resilience_requests", Counter, false},
+		{&m.attempts, "resilience_attempts", Counter, false},
+		{&m.calls, "resilience_downstream_calls", Counter, false},
+		{&m.retries, "resilience_retries", Counter, false},
+		{&m.timeouts, "resilience_timeouts", Counter, false},
+		{&m.rejectedBreaker, "resilience_rejected_breaker", Counter, false},
+		{&m.rejectedBulkhead, "resilience_rejected_bulkhead", Counter, false},
+		{&m.success, "resilience_success", Rate, false},
+		{&m.amplification, "resilience_amplification", Trend, false},
+		{&m.inflight, "resilience_inflight", Gauge, false},
+		{&m.requestDuration, "resilience_request_duration", Trend, true},
+		{&m.successDuration, "resilience_success_duration", Trend, true},
+		{&m.attemptDuration, "resilience_attempt_duration", Trend, true},
+		{&m.waitDuration, "resilience_wait_duration", Trend, true},
+		{&m.breakerState, "resilience_breaker_state", Gauge, false},
+		{&m.breakerTransitions, "resilience_breaker_transitions", Counter, false},
+
+		{&m.serverCalls, "downstream_calls", Counter, false},
+		{&m.serverAbandoned, "downstream_abandoned", Counter, false},
+		{&m.serverMaxInflight, "downstream_max_inflight", Gauge, false},
+		{&m.serverResidual, "downstream_residual_ms", Counter, true},
+		{&m.serverBusy, "downstream_busy_ms", Counter, true},
+	} {
+		metric, err := h.NewMetric(d.name, d.kind, d.isTime)
+		if err != nil {
+			return metricSet{}, err
+		}
+		*d.metric = metric
+	}
+	return m, nil
+}
+
+// recorder turns the events of one request into samples. Of its fields, those
+// that events change are touched on the request's goroutine only: a breaker's
+// change, which another goroutine may tell, changes none.
+type recorder struct {
+	instance  *Instance
+	ctx       context.Context
+	tags      Tags
+	attemptMs []any
+}
+
+func (i *Instance) recorder(policy string) *recorder {
+	return &recorder{instance: i, ctx: i.host.Context(), tags: i.host.Tags("policy", policy)}
+}
+
+func (r *recorder) push(at time.Time, samples ...Sample) {
+	for k := range samples {
+		samples[k].Time = at
+		samples[k].Tags = r.tags
+	}
+	r.instance.host.Push(r.ctx, samples...)
+}
+
+// Observe pushes the samples of an attempt as it goes, so that nothing that
+// is in flight at the end of a run is lost.
+func (r *recorder) Observe(e resilience.Event) {
+	m := &r.instance.metrics
+	switch e.Kind {
+	case resilience.AttemptStarted:
+		r.push(e.At, append(r.tried(e),
+			Sample{Metric: m.calls, Value: 1},
+			Sample{Metric: m.inflight, Value: float64(e.Inflight)})...)
+	case resilience.AttemptEnded:
+		r.attemptMs = append(r.attemptMs, milliseconds(e.Duration))
+		samples := []Sample{{Metric: m.attemptDuration, Value: milliseconds(e.Duration)}}
+		if e.Outcome == resilience.Timeout {
+			samples = append(samples, Sample{Metric: m.timeouts, Value: 1})
+		}
+		r.push(e.At, samples...)
+	case resilience.Rejected:
+		rejected := m.rejectedBreaker
+		if e.Outcome == resilience.BulkheadFull {
+			rejected = m.rejectedBulkhead
+		}
+		r.push(e.At, append(r.tried(e), Sample{Metric: rejected, Value: 1})...)
+	case resilience.Waiting:
+		r.push(e.At, Sample{Metric: m.waitDuration, Value: milliseconds(e.Duration)})
+		r.instance.host.Logger().WithFields(map[string]any{
+			"policy": e.Policy, "attempt": e.Attempt, "outcome": e.Outcome.String(), "wait": e.Duration.String(),
+		}).Debug("waiting to retry")
+	case resilience.BreakerChanged:
+		r.push(e.At,
+			Sample{Metric: m.breakerTransitions, Value: 1},
+			Sample{Metric: m.breakerState, Value: stateValue(e.To)})
+		r.instance.host.Logger().WithFields(map[string]any{
+			"policy": e.Policy, "from": e.From.String(), "to": e.To.String(),
+		}).Info("circuit breaker changed state")
+	}
+}
+
+// tried are the samples of an attempt, whether it was handed to the transport
+// or refused.
+func (r *recorder) tried(e resilience.Event) []Sample {
+	m := &r.instance.metrics
+	samples := make([]Sample, 0, 4)
+	samples = append(samples, Sample{Metric: m.attempts, Value: 1})
+	if e.AttemptKind == resilience.Retry {
+		samples = append(samples, Sample{Metric: m.retries, Value: 1})
+	}
+	return samples
+}
+
+// finish pushes the samples of a request that has ended.
+func (r *recorder) finish(report resilience.Report) {
+	m := &r.instance.metrics
+	success := 0.0
+	samples := []Sample{
+		{Metric: m.requests, Value: 1},
+		{Metric: m.amplification, Value: float64(report.Calls)},
+		{Metric: m.requestDuration, Value: milliseconds(report.Duration)},
+	}
+	if report.End == resilience.Success {
+		success = 1
+		samples = append(samples, Sample{Metric: m.successDuration, Value: milliseconds(report.Duration)})
+	}
+	r.push(time.Now(), append(samples, Sample{Metric: m.success, Value: success})...)
+}
+
+// stateValue is a breaker's state as the metric has it.
+func stateValue(s breaker.State) float64 {
+	switch s {
+	case breaker.HalfOpen:
+		return 1
+	case breaker.Open, breaker.ForcedOpen:
+		return 2
+	}
+	return 0
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

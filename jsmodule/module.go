@@ -1,0 +1,148 @@
+package jsmodule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/grafana/sobek"
+	"github.com/retrylab/retrylab/downstream"
+	"github.com/retrylab/retrylab/resilience"
+	"github.com/retrylab/retrylab/resilience/catalog"
+)
+
+// ImportPath is the name under which scripts import the module.
+const ImportPath = "k6/x/resilience"
+
+// drainTime is how long Close waits for the servers' calls in progress.
+const drainTime = 2 * time.Second
+
+// Module is what all VUs of a process share: the policies by name, and the
+// servers that scripts started. It may be used by many goroutines at once.
+type Module struct {
+	run uint64 // makes request ids of this process distinct from another's
+
+	mu       sync.Mutex
+	policies map[string]*resilience.Policy
+	servers  map[string]*server
+}
+
+// server is a downstream that runs inside the process.
+type server struct {
+	config   downstream.Config
+	listener *downstream.Listener
+}
+
+// New returns a module with no policy and no server in it.
+func New() *Module {
+	return &Module{
+		run:      rand.Uint64(),
+		policies: make(map[string]*resilience.Policy),
+		servers:  make(map[string]*server),
+	}
+}
+
+// Close stops the servers that scripts have started.
+func (m *Module) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	var errs []error
+	for name, s := range m.servers {
+		errs = append(errs, s.listener.Close(ctx))
+		delete(m.servers, name)
+	}
+	return errors.Join(errs...)
+}
+
+// policy returns the one policy of this name that all VUs share, or a new one
+// where the policy's scope is the VU.
+func (m *Module) policy(c resilience.Config) (*resilience.Policy, error) {
+	if c.Scope == resilience.VU {
+		return resilience.New(c)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p, ok := m.policies[c.Name]; ok {
+		if !reflect.DeepEqual(p.Config(), c) {
+			return nil, fmt.Errorf("policy %q is in use with other guards: give this one another name", c.Name)
+		}
+		return p, nil
+	}
+	p, err := resilience.New(c)
+	if err != nil {
+		return nil, err
+	}
+	m.policies[c.Name] = p
+	return p, nil
+}
+
+// serve returns the server of this name, started on its first use.
+func (m *Module) serve(name string, c downstream.Config) (*downstream.Listener, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s, ok := m.servers[name]; ok {
+		if !reflect.DeepEqual(s.config, c) {
+			return nil, fmt.Errorf("downstream %q runs with another scenario: give this one another name", name)
+		}
+		return s.listener, nil
+	}
+	l, err := downstream.Listen("127.0.0.1:0", c)
+	if err != nil {
+		return nil, err
+	}
+	m.servers[name] = &server{config: c, listener: l}
+	return l, nil
+}
+
+// Instance is the module as one VU imports it.
+type Instance struct {
+	module  *Module
+	host    Host
+	metrics metricSet
+}
+
+// NewInstance registers the module's metrics with the host. It must be called
+// in the VU's init context.
+func (m *Module) NewInstance(h Host) (*Instance, error) {
+	metrics, err := register(h)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ImportPath, err)
+	}
+	return &Instance{module: m, host: h, metrics: metrics}, nil
+}
+
+// Exports are the named exports of the module.
+func (i *Instance) Exports() map[string]any {
+	return map[string]any{
+		"Policy":     i.newPolicy,
+		"Downstream": i.newDownstream,
+	}
+}
+
+// typeError throws a JavaScript TypeError.
+func (i *Instance) typeError(format string, args ...any) {
+	panic(i.host.Runtime().NewTypeError(fmt.Sprintf(format, args...)))
+}
+
+// constructor checks how many arguments a constructor got.
+func (i *Instance) constructor(name string, call sobek.ConstructorCall, wanted string) sobek.Value {
+	if len(call.Arguments) != 1 {
+		i.typeError("new %s takes one argument: %s; got %d", name, wanted, len(call.Arguments))
+	}
+	return call.Arguments[0]
+}
+
+// lookup finds a policy by what a script calls it: a name, or an object.
+func lookup(definition any) (resilience.Config, error) {
+	if name, ok := definition.(string); ok {
+		e, err := catalog.Builtin().Lookup(name)
+		return e.Config, err
+	}
+	return catalog.Decode(definition)
+}

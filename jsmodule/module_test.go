@@ -1,0 +1,282 @@
+package jsmodule_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/grafana/sobek"
+	"github.com/retrylab/retrylab/jsmodule"
+	"github.com/sirupsen/logrus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// host is a JS engine of one VU that keeps the samples it is given.
+type host struct {
+	rt        *sobek.Runtime
+	ctx       context.Context
+	init      bool
+	transport *http.Transport
+	log       *logrus.Logger
+	logged    *logtest.Hook
+
+	mu      sync.Mutex
+	metrics map[string]jsmodule.MetricKind
+	samples map[string][]float64
+	tags    map[string]bool
+}
+
+func (h *host) Runtime() *sobek.Runtime      { return h.rt }
+func (h *host) Context() context.Context     { return h.ctx }
+func (h *host) InitContext() bool            { return h.init }
+func (h *host) VU() uint64                   { return 1 }
+func (h *host) Logger() logrus.FieldLogger   { return h.log }
+func (h *host) Transport() http.RoundTripper { return h.transport }
+func (h *host) Callback() func(func() error) { panic("no callbacks in these tests") }
+func (h *host) Tags(pairs ...string) jsmodule.Tags {
+	return fmt.Sprint(pairs)
+}
+
+func (h *host) NewMetric(name string, kind jsmodule.MetricKind, _ bool) (jsmodule.Metric, error) {
+	h.metrics[name] = kind
+	return name, nil
+}
+
+func (h *host) Push(_ context.Context, samples ...jsmodule.Sample) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, s := range samples {
+		name := s.Metric.(string)
+		h.samples[name] = append(h.samples[name], s.Value)
+		h.tags[fmt.Sprint(s.Tags)] = true
+	}
+}
+
+func (h *host) count(metric string) float64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	sum := 0.0
+	for _, v := range h.samples[metric] {
+		sum += v
+	}
+	return sum
+}
+
+// newHost is a VU that has run its init code: the module's exports are
+// globals.
+func newHost(t *testing.T, m *jsmodule.Module) *host {
+	t.Helper()
+	log, hook := logtest.NewNullLogger()
+	log.SetLevel(logrus.DebugLevel)
+	h := &host{
+		rt: sobek.New(), ctx: t.Context(), init: true, transport: new(http.Transport), log: log, logged: hook,
+		metrics: map[string]jsmodule.MetricKind{}, samples: map[string][]float64{}, tags: map[string]bool{},
+	}
+	t.Cleanup(h.transport.CloseIdleConnections)
+	i, err := m.NewInstance(h)
+	require.NoError(t, err)
+	for name, value := range i.Exports() {
+		require.NoError(t, h.rt.Set(name, value))
+	}
+	h.init = false
+	return h
+}
+
+func newModule(t *testing.T) *jsmodule.Module {
+	t.Helper()
+	m := jsmodule.New()
+	t.Cleanup(func() { assert.NoError(t, m.Close()) })
+	return m
+}
+
+// run runs JavaScript and returns what it ends with.
+func (h *host) run(t *testing.T, source string) any {
+	t.Helper()
+	v, err := h.rt.RunString(source)
+	require.NoError(t, err)
+	return v.Export()
+}
+
+func TestRequestOverHTTPTellsItsOutcomeAndPushesItsSamples(t *testing.T) {
+	h := newHost(t, newModule(t))
+	got := h.run(t, `
+		const down = new Downstream({ scenario: 'random-failures', params: { delay: '1ms', failureRate: 1 } });
+		const o = new Policy('immediate-retry').get(down.url + '/call', { headers: { 'X-Own': 'yes' } });
+		const p = new Policy('immediate-retry').post(down.url + '/call', 'body');
+		const record = down.record();
+		({ ok: o.ok, status: o.status, attempts: o.attempts, calls: o.downstreamCalls, timeouts: o.timeouts,
+		   rejectedBy: o.rejectedBy, degraded: o.degraded, waitedMs: o.waitedMs, n: o.attemptMs.length,
+		   code: o.error.code, name: o.error.name, message: o.error.message,
+		   body: o.response.json().ok, type: o.response.headers['Content-Type'], received: record.received });
+	`)
+	assert.Equal(t, map[string]any{
+		"ok": false, "status": int64(503), "attempts": int64(3), "calls": int64(3), "timeouts": int64(0),
+		"rejectedBy": nil, "degraded": false, "waitedMs": int64(0), "n": int64(3),
+		"code": "http_5xx", "name": "StatusError", "message": "status 503 Service Unavailable",
+		"body": false, "type": "application/json", "received": int64(6),
+	}, got)
+	for metric, want := range map[string]float64{
+		"resilience_requests": 2, "resilience_attempts": 6, "resilience_downstream_calls": 6, "resilience_retries": 4,
+		"resilience_timeouts": 0, "resilience_success": 0, "resilience_amplification": 6, "downstream_calls": 6,
+	} {
+		assert.Equal(t, want, h.count(metric), metric)
+	}
+	assert.Len(t, h.samples["resilience_attempt_duration"], 6)
+	assert.Len(t, h.samples["resilience_request_duration"], 2)
+	assert.Empty(t, h.samples["resilience_success_duration"])
+	assert.Equal(t, 1.0, slices.Max(h.samples["resilience_inflight"]))
+	assert.Equal(t, []string{"[]", "[policy immediate-retry]"}, slices.Sorted(maps.Keys(h.tags)))
+}
+
+func TestTimeoutIsCountedAndCapped(t *testing.T) {
+	h := newHost(t, newModule(t))
+	got := h.run(t, `
+		const down = new Downstream({ scenario: 'fixed-delay', params: { delay: '10s' }, cancellation: 'mid-work' });
+		const o = new Policy({ name: 'short', guards: [{ timeout: 20 }] }).get(down.url + '/call');
+		({ code: o.error.code, name: o.error.name, timeouts: o.timeouts, status: o.status, response: o.response });
+	`)
+	assert.Equal(t, map[string]any{"code": "timeout", "name": "TimeoutError", "timeouts": int64(1), "status": int64(0), "response": nil}, got)
+	assert.Equal(t, []float64{20}, h.samples["resilience_attempt_duration"])
+	assert.Equal(t, 1.0, h.count("resilience_timeouts"))
+}
+
+func TestBreakerIsSharedByNameAndItsChangesToldOnce(t *testing.T) {
+	m := newModule(t)
+	const define = `var policy = new Policy({ name: 'shared', guards: [
+		{ breaker: { window: { consecutive: 3 }, openFor: '1h' } }] });`
+	a, b := newHost(t, m), newHost(t, m)
+	a.run(t, define)
+	b.run(t, define)
+	fail := `policy.execute(() => { throw new RangeError('boom') })`
+	serverError := `policy.execute(() => ({ status: 503 }))`
+	a.run(t, fail)
+	assert.Equal(t, "closed", b.run(t, `policy.breaker.state`), "what the script throws is not among the failures")
+	a.run(t, serverError)
+	b.run(t, serverError)
+	a.run(t, serverError)
+	assert.Equal(t, "open", b.run(t, `policy.breaker.state`))
+	assert.Equal(t, "breaker", b.run(t, serverError+`.rejectedBy`))
+	assert.Equal(t, 1.0, a.count("resilience_breaker_transitions"))
+	assert.Zero(t, b.count("resilience_breaker_transitions"))
+	assert.Equal(t, []float64{2}, a.samples["resilience_breaker_state"])
+	assert.Equal(t, 1.0, b.count("resilience_rejected_breaker"))
+	assert.Equal(t, 2.0, b.count("resilience_attempts"), "a refused attempt is one")
+	assert.Equal(t, 1.0, b.count("resilience_downstream_calls"), "but no call")
+	last := a.logged.LastEntry()
+	require.NotNil(t, last)
+	assert.Equal(t, "circuit breaker changed state", last.Message)
+	assert.Equal(t, logrus.Fields{"policy": "shared", "from": "closed", "to": "open"}, last.Data)
+	b.run(t, `policy.reset()`)
+	assert.Equal(t, "closed", a.run(t, `policy.breaker.state`))
+}
+
+func TestScopeVUSharesNothing(t *testing.T) {
+	m := newModule(t)
+	const define = `var policy = new Policy({ name: 'own', scope: 'vu', guards: [{ breaker: { window: { consecutive: 1 }, openFor: '1h' } }] });`
+	a, b := newHost(t, m), newHost(t, m)
+	a.run(t, define)
+	b.run(t, define)
+	a.run(t, `policy.execute(() => ({ status: 500 }))`)
+	assert.Equal(t, "open", a.run(t, `policy.breaker.state`))
+	assert.Equal(t, "closed", b.run(t, `policy.breaker.state`))
+}
+
+func TestExecuteReadsWhatTheFunctionReturns(t *testing.T) {
+	h := newHost(t, newModule(t))
+	h.run(t, `var policy = new Policy({ name: 'p', guards: [{ retry: { maxAttempts: 2 } }, { timeout: '1s' }] });`)
+	for _, c := range []struct {
+		call string
+		want map[string]any
+	}{
+		{`() => 42`, map[string]any{"ok": true, "result": int64(42), "status": int64(0), "attempts": int64(1), "code": nil}},
+		{`() => ({ status: 200 })`, map[string]any{"ok": true, "status": int64(200), "attempts": int64(1), "code": nil}},
+		{`() => ({ status: 404 })`, map[string]any{"ok": false, "status": int64(404), "attempts": int64(1), "code": "http_4xx"}},
+		{`() => ({ status: 503 })`, map[string]any{"ok": false, "status": int64(503), "attempts": int64(2), "code": "http_5xx"}},
+		{`() => ({ status: 0, error_code: 1050 })`, map[string]any{"ok": false, "attempts": int64(2), "code": "timeout"}},
+		{`() => ({ status: 0, error_code: 1212 })`, map[string]any{"ok": false, "attempts": int64(2), "code": "connect"}},
+		{`() => { throw new RangeError('x') }`, map[string]any{"ok": false, "attempts": int64(2), "code": "thrown", "name": "RangeError"}},
+		{`(a) => { if (a.number === 1) throw 1; return a.kind + ' ' + (a.timeoutMs > 900) }`,
+			map[string]any{"ok": true, "attempts": int64(2), "result": "retry true", "code": nil}},
+		{`() => 7, { isFailure: (r) => r === 7 }`, map[string]any{"ok": false, "attempts": int64(2), "code": "thrown"}},
+		{`() => ({ status: 503 }), { isFailure: () => false }`, map[string]any{"ok": true, "attempts": int64(1), "code": nil}},
+	} {
+		got := h.run(t, `{ const o = policy.execute(`+c.call+`); ({ ok: o.ok, result: o.result, status: o.status, attempts: o.attempts,
+			code: o.error && o.error.code, name: o.error && o.error.name }) }`).(map[string]any)
+		for key, want := range c.want {
+			assert.Equal(t, want, got[key], "%s: %s", c.call, key)
+		}
+	}
+}
+
+func TestWrongArgumentsAreTypeErrorsThatSayWhatIsWanted(t *testing.T) {
+	h := newHost(t, newModule(t))
+	h.run(t, `var policy = new Policy('jitter');`)
+	for source, message := range map[string]string{
+		`new Policy()`:       "new Policy takes one argument: a policy's name or an object {name, guards}; got 0",
+		`new Policy(7)`:      `new Policy takes a policy's name or an object {name, guards}; got the number 7`,
+		`new Policy(['a'])`:  `got an object of class Array`,
+		`new Policy('nope')`: `unknown policy "nope", known are: no-retry-low-timeout, `,
+		`new Policy({ name: 'x', guards: [{ retry: { jitter: 'ful' } }] })`: `guards[0].retry.jitter: "ful" is none of none, full`,
+		`new Policy({ name: 'jitter', guards: [] })`:                        `policy "jitter" is in use with other guards`,
+		`policy.get()`:                                                     `get: the URL is missing`,
+		`policy.get('/call')`:                                              `get: "/call" is not an absolute http or https URL`,
+		`policy.post('http://127.0.0.1/', 7)`:                              `post: the body must be a string, an ArrayBuffer or an object of form fields; got the number 7`,
+		`policy.get('http://127.0.0.1/', { header: {} })`:                  `get: unknown parameter "header"; known are: headers`,
+		`policy.execute(7)`:                                                `policy.execute takes a function (attempt) => result; got the number 7`,
+		`policy.execute(() => 1, { isFailure: 7 })`:                        `isFailure must be a function`,
+		`new Downstream('fixed-delay')`:                                    `new Downstream takes an object {scenario, params, seed, cancellation, name} or {url}; got the string "fixed-delay"`,
+		`new Downstream({ scenario: 'nope' })`:                             `unknown scenario "nope"`,
+		`new Downstream({ scenario: 'fixed-delay', seed: -1, parms: {} })`: `seed: -1 is not a whole number from 0`,
+		`new Downstream({ url: 'nope' })`:                                  `url: "nope" is not an absolute URL`,
+	} {
+		_, err := h.rt.RunString(source)
+		var thrown *sobek.Exception
+		if assert.ErrorAs(t, err, &thrown, source) {
+			assert.Contains(t, thrown.Value().String(), "TypeError: ", source)
+			assert.Contains(t, thrown.Value().String(), message, source)
+		}
+	}
+}
+
+func TestNoCallsInTheInitContext(t *testing.T) {
+	h := newHost(t, newModule(t))
+	h.init = true
+	for _, source := range []string{
+		`new Policy('jitter').get('http://127.0.0.1:1/')`, `new Policy('jitter').execute(() => 1)`,
+	} {
+		_, err := h.rt.RunString(source)
+		assert.ErrorContains(t, err, "no calls can be made in the init context")
+	}
+}
+
+func TestDownstreamStartsOnceForAllVUsAndOnItsFirstUse(t *testing.T) {
+	m := newModule(t)
+	a, b := newHost(t, m), newHost(t, m)
+	const define = `var down = new Downstream({ scenario: 'fixed-delay', params: { delay: 0 }, url: undefined });`
+	a.run(t, define)
+	b.run(t, define)
+	assert.Equal(t, a.run(t, `down.url`), b.run(t, `down.url`))
+	a.run(t, `new Policy('jitter').get(down.url + '/call')`)
+	assert.EqualValues(t, 1, b.run(t, `down.stats().received`))
+	b.run(t, `down.reset()`)
+	assert.EqualValues(t, 0, a.run(t, `new Downstream({ url: down.url + '/' }).stats().received`))
+	_, err := a.rt.RunString(`new Downstream({ scenario: 'fixed-delay', params: { delay: 5 } }).url`)
+	assert.ErrorContains(t, err, `downstream "fixed-delay" runs with another scenario`)
+}
+
+func TestInterruptedRuntimeIsNotHeldUp(t *testing.T) {
+	h := newHost(t, newModule(t))
+	require.NoError(t, h.rt.Set("stop", func() { h.rt.Interrupt("stop") }))
+	_, err := h.rt.RunString(`new Policy('jitter').execute(() => { stop(); for (;;) {} }); throw new Error('went on')`)
+	var interrupted *sobek.InterruptedError
+	assert.ErrorAs(t, err, &interrupted)
+}

@@ -1,0 +1,256 @@
+package jsmodule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/grafana/sobek"
+	"github.com/retrylab/retrylab/resilience"
+	"github.com/retrylab/retrylab/resilience/httpcall"
+)
+
+// newPolicy is the constructor Policy: by the name of a known policy, or by
+// an object {name, scope, guards}.
+func (i *Instance) newPolicy(call sobek.ConstructorCall) *sobek.Object {
+	const wanted = "a policy's name or an object {name, guards}"
+	argument := i.constructor("Policy", call, wanted)
+	definition := argument.Export()
+	switch definition.(type) {
+	case string, map[string]any:
+	default:
+		i.typeError("new Policy takes %s; got %s", wanted, describe(argument))
+	}
+	config, err := lookup(definition)
+	if err != nil {
+		i.typeError("%v", err)
+	}
+	policy, err := i.module.policy(config)
+	if err != nil {
+		i.typeError("%v", err)
+	}
+	p := &jsPolicy{instance: i, policy: policy}
+	for _, m := range []struct {
+		name   string
+		method string
+		body   bool
+	}{
+		{"get", http.MethodGet, false}, {"head", http.MethodHead, false}, {"options", http.MethodOptions, true},
+		{"post", http.MethodPost, true}, {"put", http.MethodPut, true},
+		{"patch", http.MethodPatch, true}, {"del", http.MethodDelete, true},
+	} {
+		p.set(call.This, m.name, func(c sobek.FunctionCall) sobek.Value {
+			if m.body {
+				return p.http(m.method, c.Argument(0), c.Argument(1), c.Argument(2))
+			}
+			return p.http(m.method, c.Argument(0), nil, c.Argument(1))
+		})
+	}
+	p.set(call.This, "request", func(c sobek.FunctionCall) sobek.Value {
+		return p.http(strings.ToUpper(c.Argument(0).String()), c.Argument(1), c.Argument(2), c.Argument(3))
+	})
+	p.set(call.This, "execute", p.execute)
+	p.set(call.This, "reset", func(sobek.FunctionCall) sobek.Value {
+		policy.Reset()
+		return sobek.Undefined()
+	})
+	p.set(call.This, "name", policy.Name())
+	p.getter(call.This, "inflight", func() any { return policy.Inflight() })
+	if _, has := policy.BreakerState(); has {
+		breaker := i.host.Runtime().NewObject()
+		p.getter(breaker, "state", func() any {
+			state, _ := policy.BreakerState()
+			return state.String()
+		})
+		p.set(call.This, "breaker", breaker)
+	}
+	return nil
+}
+
+// jsPolicy is a policy as one VU uses it.
+type jsPolicy struct {
+	instance *Instance
+	policy   *resilience.Policy
+}
+
+func (p *jsPolicy) set(o *sobek.Object, name string, value any) {
+	if err := o.DefineDataProperty(name, p.instance.host.Runtime().ToValue(value),
+		sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_TRUE); err != nil {
+		panic(err)
+	}
+}
+
+func (p *jsPolicy) getter(o *sobek.Object, name string, read func() any) {
+	rt := p.instance.host.Runtime()
+	get := rt.ToValue(func(sobek.FunctionCall) sobek.Value { return rt.ToValue(read()) })
+	if err := o.DefineAccessorProperty(name, get, nil, sobek.FLAG_FALSE, sobek.FLAG_TRUE); err != nil {
+		panic(err)
+	}
+}
+
+// calling refuses calls where the host cannot make any.
+func (p *jsPolicy) calling(what string) {
+	if p.instance.host.InitContext() {
+		p.instance.typeError("%s: no calls can be made in the init context", what)
+	}
+}
+
+// http makes one request over HTTP: every attempt in Go, so that a timeout
+// really cancels it.
+func (p *jsPolicy) http(method string, target, body, params sobek.Value) sobek.Value {
+	p.calling("policy." + strings.ToLower(method))
+	request := p.instance.parseRequest(method, target, body, params)
+	transport := p.instance.host.Transport()
+	call := func(ctx context.Context, a resilience.Attempt) resilience.Result {
+		if a.Number == 1 {
+			request.ID = fmt.Sprintf("%016x-%s-%d", p.instance.module.run, a.Policy, a.Request)
+		}
+		return httpcall.Do(ctx, transport, a, request)
+	}
+	record := p.instance.recorder(p.policy.Name())
+	report := p.policy.Do(record.ctx, call, record)
+	record.finish(report)
+
+	outcome := p.outcome(report, record)
+	if response, ok := report.Value.(*httpcall.Response); ok && response != nil {
+		set(outcome, "status", response.Status)
+		set(outcome, "response", p.instance.response(response))
+	}
+	return outcome
+}
+
+// parseRequest reads the arguments of an HTTP method as k6/http has them.
+func (i *Instance) parseRequest(method string, target, body, params sobek.Value) httpcall.Request {
+	r := httpcall.Request{Method: method, Header: http.Header{"User-Agent": {"retrylab"}}}
+	if isNothing(target) {
+		i.typeError("%s: the URL is missing", strings.ToLower(method))
+	}
+	r.URL = target.String()
+	if u, err := url.Parse(r.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		i.typeError("%s: %q is not an absolute http or https URL", strings.ToLower(method), r.URL)
+	}
+	if !isNothing(body) {
+		switch value := body.Export().(type) {
+		case string:
+			r.Body = []byte(value)
+		case sobek.ArrayBuffer:
+			r.Body = value.Bytes()
+		case map[string]any:
+			form := url.Values{}
+			for key, field := range value {
+				form.Set(key, fmt.Sprint(field))
+			}
+			r.Body = []byte(form.Encode())
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		default:
+			i.typeError("%s: the body must be a string, an ArrayBuffer or an object of form fields; got %s",
+				strings.ToLower(method), describe(body))
+		}
+	}
+	if isNothing(params) {
+		return r
+	}
+	for _, key := range params.ToObject(i.host.Runtime()).Keys() {
+		value := params.ToObject(i.host.Runtime()).Get(key)
+		if key != "headers" {
+			i.typeError("%s: unknown parameter %q; known are: headers", strings.ToLower(method), key)
+		}
+		headers := value.ToObject(i.host.Runtime())
+		for _, name := range headers.Keys() {
+			r.Header.Set(name, headers.Get(name).String())
+		}
+	}
+	return r
+}
+
+// execute makes one request of any protocol: the attempts are calls of a
+// JavaScript function on the VU's own thread.
+func (p *jsPolicy) execute(c sobek.FunctionCall) sobek.Value {
+	p.calling("policy.execute")
+	attempt, ok := sobek.AssertFunction(c.Argument(0))
+	if !ok {
+		p.instance.typeError("policy.execute takes a function (attempt) => result; got %s", describe(c.Argument(0)))
+	}
+	rt := p.instance.host.Runtime()
+	var isFailure sobek.Callable
+	if options := c.Argument(1); !isNothing(options) {
+		if isFailure, ok = sobek.AssertFunction(options.ToObject(rt).Get("isFailure")); !ok {
+			p.instance.typeError("policy.execute: isFailure must be a function (result) => boolean")
+		}
+	}
+	var interrupted *sobek.InterruptedError
+	call := func(_ context.Context, a resilience.Attempt) resilience.Result {
+		info := rt.NewObject()
+		set(info, "number", a.Number)
+		set(info, "kind", a.Kind.String())
+		if a.Timeout > 0 {
+			set(info, "timeoutMs", milliseconds(a.Timeout))
+		}
+		value, err := attempt(sobek.Undefined(), info)
+		if err == nil && isFailure != nil {
+			var failed sobek.Value
+			if failed, err = isFailure(sobek.Undefined(), value); err == nil && failed.ToBoolean() {
+				return resilience.Result{Outcome: resilience.Thrown, Value: value, Err: errors.New("isFailure said so")}
+			}
+		}
+		if err != nil {
+			if errors.As(err, &interrupted) {
+				return resilience.Result{Outcome: resilience.Cancelled, Err: err}
+			}
+			return resilience.Result{Outcome: resilience.Thrown, Err: err}
+		}
+		if isFailure != nil {
+			return resilience.Result{Value: value}
+		}
+		return resilience.Result{Outcome: classify(rt, value), Value: value}
+	}
+	record := p.instance.recorder(p.policy.Name())
+	report := p.policy.Do(record.ctx, call, record)
+	record.finish(report)
+	if interrupted != nil {
+		panic(interrupted) // the runtime is being stopped: no script code runs any more
+	}
+
+	outcome := p.outcome(report, record)
+	if value, ok := report.Value.(sobek.Value); ok && !isNothing(value) {
+		set(outcome, "result", value)
+		if o, ok := value.(*sobek.Object); ok && !isNothing(o.Get("status")) {
+			set(outcome, "status", o.Get("status"))
+			set(outcome, "response", value)
+		}
+	}
+	return outcome
+}
+
+// classify is the outcome of what a JavaScript function returned: of a
+// response of k6/http by its status, of anything else OK.
+func classify(rt *sobek.Runtime, value sobek.Value) resilience.Outcome {
+	o, ok := value.(*sobek.Object)
+	if !ok {
+		return resilience.OK
+	}
+	status, ok := o.Get("status").(sobek.Value)
+	if !ok || isNothing(status) {
+		return resilience.OK
+	}
+	code, ok := status.Export().(int64)
+	if !ok {
+		return resilience.OK
+	}
+	if code != 0 {
+		return httpcall.ClassifyStatus(int(code))
+	}
+	// the error codes of k6/http
+	switch e := o.Get("error_code"); {
+	case isNothing(e):
+		return resilience.Connect
+	case e.ToInteger() == 1050:
+		return resilience.Timeout
+	case e.ToInteger() == 1220:
+		return resilience.Reset
+	}
+	return resilience.Connect
+}

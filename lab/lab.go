@@ -1,0 +1,194 @@
+// Package lab runs plans: each run in a fresh process against a fresh
+// downstream, and its results in files.
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/retrylab/retrylab/downstream"
+	"github.com/retrylab/retrylab/downstream/stats"
+	"github.com/retrylab/retrylab/resilience/catalog"
+)
+
+// Config says what to run and where the results go.
+type Config struct {
+	Plan    Plan
+	Mode    Mode
+	Folder  string // of the results; must hold no other lab
+	Seed    uint64 // of the first repetition's servers; each further one has the next
+	Runner  Runner
+	Scripts fs.FS // where the plan's scripts are
+	// Progress is told of each run as it starts and as it ends. May be nil.
+	Progress func(Progress)
+}
+
+// Progress is a step of a lab.
+type Progress struct {
+	Done, Total int    // runs that have ended, of how many
+	Name        string // the run's name
+	Repetition  int
+	Ended       bool // false: it starts
+	Took        time.Duration
+	Err         error // why an ended run failed
+}
+
+// RunError is a run that its runner did not end well.
+type RunError struct {
+	Run      string
+	ExitCode int    // the runner's; -1: it was killed
+	Message  string // the last line that it wrote
+}
+
+// Error is one line.
+func (e *RunError) Error() string {
+	return fmt.Sprintf("run %s: the runner ended with exit code %d: %s", e.Run, e.ExitCode, e.Message)
+}
+
+// ErrInterrupted says that a lab was ended before all its runs were done. The
+// files of those that were are whole.
+var ErrInterrupted = errors.New("the lab was interrupted")
+
+// drainTime is how long a run's server may take to end its calls.
+const drainTime = 5 * time.Second
+
+// Run measures the plan's runs one after the other, repetitions interleaved
+// (all runs once, then all again) so that a drift of the machine meets all of
+// them. When ctx ends, the run in progress is stopped and ErrInterrupted is
+// returned. Runs that fail do not stop the others: their RunErrors are
+// returned, joined, at the end.
+func Run(ctx context.Context, c Config) error {
+	if err := c.Mode.Validate(); err != nil {
+		return fmt.Errorf("mode %s: %w", c.Mode.Name, err)
+	}
+	if err := claim(c.Folder); err != nil {
+		return err
+	}
+	scripts, err := os.MkdirTemp("", "retrylab-scripts-")
+	if err != nil {
+		return fmt.Errorf("scripts: %w", err)
+	}
+	defer os.RemoveAll(scripts)
+	if err := os.CopyFS(scripts, c.Scripts); err != nil {
+		return fmt.Errorf("scripts: %w", err)
+	}
+	l := &lab{Config: c, scripts: scripts, id: fmt.Sprintf("%s-%d", c.Plan.Name, time.Now().UnixNano())}
+	return l.all(ctx)
+}
+
+type lab struct {
+	Config
+	scripts string
+	id      string
+}
+
+func (l *lab) all(ctx context.Context) error {
+	var failed []error
+	p := Progress{Total: len(l.Plan.Runs) * l.Mode.Repetitions}
+	for repetition := 1; repetition <= l.Mode.Repetitions; repetition++ {
+		for _, r := range l.Plan.Runs {
+			p.Name, p.Repetition, p.Ended, p.Err = r.Name(), repetition, false, nil
+			l.progress(p)
+			begin := time.Now()
+			p.Err = l.one(ctx, r, repetition)
+			var failure *RunError
+			if p.Err != nil && !errors.As(p.Err, &failure) {
+				return p.Err // interrupted, or the lab itself failed
+			}
+			if p.Err != nil {
+				failed = append(failed, p.Err)
+			}
+			p.Done++
+			p.Ended, p.Took = true, time.Since(begin)
+			l.progress(p)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (l *lab) progress(p Progress) {
+	if l.Progress != nil {
+		l.Progress(p)
+	}
+}
+
+// one measures one run: a server of its own in this process, the script in
+// another.
+func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
+	if ctx.Err() != nil {
+		return ErrInterrupted
+	}
+	policy, err := catalog.Builtin().Lookup(r.Policy)
+	if err != nil {
+		return err
+	}
+	scenario, err := downstream.ParseScenario(r.Scenario, r.Params)
+	if err != nil {
+		return err
+	}
+	seed := l.Seed + uint64(repetition-1)
+	server, err := downstream.Listen("127.0.0.1:0", downstream.Config{
+		Scenario: scenario, Seed: seed, Cancellation: l.Plan.Cancellation,
+	})
+	if err != nil {
+		return fmt.Errorf("run %s: %w", r.Name(), err)
+	}
+	description := catalog.Describe(policy.Config)
+	record := Record{
+		Schema: RecordSchema, Lab: l.id, Plan: l.Plan.Name, Mode: l.Mode.Name,
+		Number: r.Number, Name: r.Name(), Repetition: repetition, Repetitions: l.Mode.Repetitions,
+		Policy: PolicyRecord{
+			Name: r.Policy, MaxAttempts: description.MaxAttempts,
+			AttemptTimeoutMs: float64(description.AttemptTimeout) / float64(time.Millisecond),
+			Guards:           description.Guards,
+		},
+		Scenario: ScenarioRecord{Name: r.Scenario, Params: scenario.Params(), Cancellation: l.Plan.Cancellation.String()},
+		Script:   r.Script, Seed: seed, VUs: l.Mode.VUs, DurationMs: l.Mode.Duration.Milliseconds(),
+		Runner:  RunnerRecord{Name: l.Runner.Name, Version: l.Runner.Version},
+		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()},
+	}
+	base := filepath.Join(l.Folder, fileName(r.Number, r.Name(), repetition, l.Mode.Repetitions))
+	record.StartedAt = time.Now()
+	var lastLine string
+	record.ExitCode, lastLine, err = l.Runner.run(ctx, job{
+		script:  filepath.Join(l.scripts, filepath.FromSlash(r.Script)),
+		env:     []string{"POLICY=" + r.Policy, "BASE_URL=" + server.URL()},
+		vus:     l.Mode.VUs,
+		length:  l.Mode.Duration,
+		summary: base + ".summary.json",
+	})
+	record.EndedAt = time.Now()
+	record.Downstream = closeServer(server)
+	if err != nil {
+		return err
+	}
+	record.Interrupted = ctx.Err() != nil
+	if record.ExitCode != 0 {
+		record.ErrorMessage = lastLine
+	}
+	if err := record.write(l.Folder); err != nil {
+		return err
+	}
+	switch {
+	case record.Interrupted:
+		return ErrInterrupted
+	case record.ExitCode != 0:
+		return &RunError{Run: r.Name(), ExitCode: record.ExitCode, Message: lastLine}
+	}
+	return nil
+}
+
+// closeServer ends a run's server and returns its account. Work that is still
+// in progress has some time to end, so that the account adds up.
+func closeServer(l *downstream.Listener) stats.Snapshot {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	_ = l.Close(ctx) // where calls had to be cut off, the account says so
+	return l.Server().Stats()
+}

@@ -1,0 +1,68 @@
+package breaker
+
+import (
+	"sync"
+	"time"
+)
+
+// Breaker is a [Machine] that many goroutines share. It calls nobody: the
+// changes of state it makes are returned to the caller that caused them,
+// numbered, so that they can be told in order.
+type Breaker struct {
+	mu sync.Mutex
+	m  Machine
+}
+
+// New returns a closed breaker. It fails where c is not valid, see
+// [Config.Validate].
+func New(c Config) (*Breaker, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	return &Breaker{m: NewMachine(c)}, nil
+}
+
+// Acquire asks for a permit to call, at now. Each granted permit must be
+// given back once by [Breaker.Done].
+func (b *Breaker) Acquire(now time.Time) (Permit, Change, bool) {
+	b.mu.Lock()
+	p, change, ok := b.m.Acquire(now)
+	b.mu.Unlock()
+	return p, change, ok
+}
+
+// Done gives a permit back with what came of it. It says whether the result
+// counted: the result of a call that began in an earlier state does not.
+func (b *Breaker) Done(p Permit, r Result, now time.Time) (bool, Change) {
+	b.mu.Lock()
+	counted, change := b.m.Done(p, r, now)
+	b.mu.Unlock()
+	return counted, change
+}
+
+// Force puts the breaker into s, which must be Closed, Open (it stays open
+// until forced again) or Disabled (it lets everything through and records
+// nothing). Closed starts with an empty window.
+func (b *Breaker) Force(s State, now time.Time) Change {
+	b.mu.Lock()
+	change := b.m.Force(s, now)
+	b.mu.Unlock()
+	return change
+}
+
+// State is the state as of the last Acquire or Done: an open breaker whose
+// time has passed stays open until the next call asks.
+func (b *Breaker) State() State {
+	b.mu.Lock()
+	s := b.m.State()
+	b.mu.Unlock()
+	return s
+}
+
+// Counts is what the window holds now.
+func (b *Breaker) Counts(now time.Time) Counts {
+	b.mu.Lock()
+	c := b.m.Counts(now)
+	b.mu.Unlock()
+	return c
+}

@@ -1,0 +1,143 @@
+// Package k6 is the module `k6`: check, group, sleep, fail and randomSeed.
+package k6
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"github.com/retrylab/retrylab/runner/metrics"
+	"github.com/retrylab/retrylab/runner/modules"
+)
+
+// separator joins the names of nested groups; a name cannot contain it.
+const separator = "::"
+
+// New makes the module for a virtual user.
+func New(vu modules.VU) (modules.Exports, error) {
+	m := &module{vu: vu}
+	return modules.Exports{Named: map[string]any{
+		"check": m.check, "fail": m.fail, "group": m.group, "randomSeed": m.randomSeed, "sleep": m.sleep,
+	}}, nil
+}
+
+type module struct{ vu modules.VU }
+
+func (m *module) fail(c sobek.FunctionCall) sobek.Value {
+	modules.Throw(m.vu.Runtime(), "%s", c.Argument(0).String())
+	return nil
+}
+
+func (m *module) sleep(c sobek.FunctionCall) sobek.Value {
+	secs := c.Argument(0).ToFloat()
+	if !(secs > 0) {
+		return sobek.Undefined()
+	}
+	t := time.NewTimer(time.Duration(math.Min(secs*float64(time.Second), math.MaxInt64/2)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-m.vu.Context().Done():
+	}
+	return sobek.Undefined()
+}
+
+func (m *module) randomSeed(c sobek.FunctionCall) sobek.Value {
+	seed := uint64(c.Argument(0).ToInteger())
+	m.vu.Runtime().SetRandSource(rand.New(rand.NewPCG(seed, 0)).Float64)
+	return sobek.Undefined()
+}
+
+func (m *module) group(c sobek.FunctionCall) sobek.Value {
+	rt := m.vu.Runtime()
+	if m.vu.InitContext() {
+		modules.Throw(rt, "group() does not work in the init context (the script's top level)")
+	}
+	name := c.Argument(0).String()
+	if strings.Contains(name, separator) {
+		modules.Throw(rt, "group(): the name %q must not contain %q", name, separator)
+	}
+	fn, ok := sobek.AssertFunction(c.Argument(1))
+	if !ok {
+		modules.Throw(rt, "group(%q) needs a function as its second argument", name)
+	}
+	if isAsync(c.Argument(1)) {
+		modules.Throw(rt, "group(%q) does not take an async function: the group would end at its first await", name)
+	}
+	outer := m.vu.Tags()
+	path, _ := outer.Get("group")
+	m.vu.SetTags(outer.With("group", path+separator+name))
+	start := time.Now()
+	ret, err := fn(sobek.Undefined())
+	end := time.Now()
+	m.vu.Push(m.vu.Context(), metrics.Sample{
+		Metric: m.vu.Builtin().GroupDuration, Tags: m.vu.Tags(), Time: end.UnixNano(),
+		Value: float64(end.Sub(start)) / float64(time.Millisecond),
+	})
+	m.vu.SetTags(m.vu.Tags().With("group", path))
+	if err != nil {
+		modules.Rethrow(m.vu.Runtime(), err)
+	}
+	return ret
+}
+
+func (m *module) check(c sobek.FunctionCall) sobek.Value {
+	rt := m.vu.Runtime()
+	if m.vu.InitContext() {
+		modules.Throw(rt, "check() does not work in the init context (the script's top level)")
+	}
+	val, list := c.Argument(0), c.Argument(1)
+	if modules.IsNullish(list) {
+		modules.Throw(rt, "check() needs an object of checks as its second argument")
+	}
+	tags, err := modules.AddTags(rt, m.vu.Tags(), c.Argument(2))
+	if err != nil {
+		modules.Throw(rt, "check(): %s", err)
+	}
+	at := time.Now().UnixNano()
+	all := true
+	checks := list.ToObject(rt)
+	for _, name := range checks.Keys() {
+		if strings.Contains(name, separator) {
+			modules.Throw(rt, "check(): the name %q must not contain %q", name, separator)
+		}
+		got := checks.Get(name)
+		var thrown error
+		if fn, ok := sobek.AssertFunction(got); ok {
+			if isAsync(got) {
+				modules.Throw(rt, "check(): %q is an async function, and its promise would always pass", name)
+			}
+			got, thrown = fn(sobek.Undefined(), val)
+		}
+		value := 0.0
+		if thrown == nil && got.ToBoolean() {
+			value = 1
+		} else {
+			all = false
+		}
+		m.vu.Push(m.vu.Context(), metrics.Sample{
+			Metric: m.vu.Builtin().Checks, Tags: tags.With("check", name), Time: at, Value: value,
+		})
+		if thrown != nil {
+			modules.Rethrow(rt, thrown)
+		}
+	}
+	return rt.ToValue(all)
+}
+
+// isAsync says whether a value is an async function.
+func isAsync(v sobek.Value) bool {
+	o, ok := v.(*sobek.Object)
+	if !ok {
+		return false
+	}
+	ctor, ok := o.Get("constructor").(*sobek.Object)
+	if !ok {
+		return false
+	}
+	name := ctor.Get("name")
+	return name != nil && name.String() == "AsyncFunction"
+}

@@ -1,0 +1,247 @@
+// Package vu is a virtual user: one JS runtime with its event loop, tags,
+// connections and module instances.
+package vu
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/grafana/sobek"
+	"github.com/sirupsen/logrus"
+
+	"github.com/retrylab/retrylab/runner/metrics"
+	"github.com/retrylab/retrylab/runner/modules"
+)
+
+// Shared is what the virtual users of a run have in common.
+type Shared struct {
+	Loader   *modules.Loader
+	Registry *metrics.Registry
+	Builtin  *metrics.Builtin
+	Engine   *metrics.Engine
+	Settings *modules.Settings
+	Net      Net
+	// Env is the script's __ENV.
+	Env map[string]string
+	// Tags are those that all samples carry.
+	Tags map[string]string
+	Log  logrus.FieldLogger
+	// Repeats counts what would be logged again and again.
+	Repeats *Repeats
+}
+
+// ErrInterrupted ends a script that runs when its context ends.
+var ErrInterrupted = errors.New("interrupted")
+
+// VU is a virtual user. Apart from what [modules.VU] allows it is used by one
+// goroutine at a time.
+type VU struct {
+	shared *Shared
+	id     uint64
+	rt     *sobek.Runtime
+	log    logrus.FieldLogger
+	loop   *loop
+	timers *timers
+	script *modules.Script
+	detach func()
+
+	ctx       context.Context
+	init      bool
+	iteration int64
+	tags      *metrics.TagSet
+	base      *metrics.TagSet
+	buffer    *metrics.Buffer
+	transport *http.Transport
+	wire      wire
+	stop      func() // undoes the activation
+
+	rejected map[*sobek.Promise]struct{}
+	flush    sobek.Callable // runs the jobs of settled promises
+	def      sobek.Callable
+	setup    json.RawMessage // setup's data, and data its value here
+	data     sobek.Value
+}
+
+var _ modules.VU = (*VU)(nil)
+
+// Load makes the first virtual user of a run: it loads the script at path and
+// runs its init code. id 0 is for init, setup, teardown and the summary.
+func Load(ctx context.Context, shared *Shared, id uint64, path string) (*VU, *modules.Script, error) {
+	v, err := bare(ctx, shared, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	script, err := shared.Loader.Load(path, v)
+	if err == nil {
+		err = v.evaluate(script)
+	}
+	if err != nil {
+		v.Close()
+		return nil, nil, err
+	}
+	return v, script, nil
+}
+
+// New makes a virtual user of a script that was loaded, and runs its init code.
+func New(ctx context.Context, shared *Shared, id uint64, script *modules.Script) (*VU, error) {
+	v, err := bare(ctx, shared, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.evaluate(script); err != nil {
+		v.Close()
+		return nil, err
+	}
+	return v, nil
+}
+
+func bare(ctx context.Context, shared *Shared, id uint64) (*VU, error) {
+	v := &VU{
+		shared: shared, id: id, rt: sobek.New(), log: shared.Log, loop: newLoop(),
+		ctx: ctx, init: true, iteration: -1, buffer: shared.Engine.NewBuffer(),
+		rejected: make(map[*sobek.Promise]struct{}),
+	}
+	v.transport = newTransport(shared.Net, &v.wire)
+	v.base = shared.Registry.Root()
+	for k, val := range shared.Tags {
+		v.base = v.base.With(k, val)
+	}
+	v.base = v.base.With("group", "")
+	v.tags = v.base
+	v.timers = &timers{loop: v.loop, rt: v.rt, live: make(map[int64]*timer)}
+	v.rt.SetFieldNameMapper(sobek.TagFieldNameMapper("js", true))
+	v.rt.SetPromiseRejectionTracker(func(p *sobek.Promise, op sobek.PromiseRejectionOperation) {
+		if op == sobek.PromiseRejectionReject {
+			v.rejected[p] = struct{}{}
+		} else {
+			delete(v.rejected, p)
+		}
+	})
+	v.detach = shared.Loader.Attach(v)
+	if err := v.installGlobals(); err != nil {
+		v.Close()
+		return nil, fmt.Errorf("prepare the runtime: %w", err)
+	}
+	return v, nil
+}
+
+func (v *VU) installGlobals() error {
+	env := v.rt.NewObject()
+	for k, val := range v.shared.Env {
+		if err := env.Set(k, val); err != nil {
+			return err
+		}
+	}
+	v.flush, _ = sobek.AssertFunction(v.rt.ToValue(func(sobek.FunctionCall) sobek.Value { return sobek.Undefined() }))
+	for name, val := range map[string]any{"__ENV": env, "__VU": v.id, "open": v.open} {
+		if err := v.rt.Set(name, val); err != nil {
+			return err
+		}
+	}
+	if err := v.installConsole(); err != nil {
+		return err
+	}
+	return v.timers.install()
+}
+
+func (v *VU) evaluate(script *modules.Script) error {
+	v.script = script
+	release := v.interruptible(v.ctx)
+	var p *sobek.Promise
+	err := v.loop.run(v.ctx, func() error {
+		p = script.Evaluate(v.rt)
+		return v.unhandled(p)
+	}, v.timers.dropAll)
+	release()
+	if err != nil {
+		return script.Explain(err)
+	}
+	if p.State() == sobek.PromiseStatePending {
+		return errors.New("the script's top level awaits something that never comes")
+	}
+	v.init = false
+	v.def, _ = sobek.AssertFunction(script.Exports(v.rt).Get("default"))
+	return nil
+}
+
+// open is the script's open(): a file's text or, with "b", its bytes.
+func (v *VU) open(call sobek.FunctionCall) sobek.Value {
+	if !v.init {
+		modules.Throw(v.rt, "open() works in the init context only (the script's top level)")
+	}
+	name := call.Argument(0).String()
+	if modules.IsNullish(call.Argument(0)) || name == "" {
+		modules.Throw(v.rt, "open() needs the path of a file")
+	}
+	file := strings.TrimPrefix(name, "file://")
+	if !strings.HasPrefix(file, "/") {
+		dir := "/"
+		for _, f := range v.rt.CaptureCallStack(4, nil) {
+			if src := f.SrcName(); strings.HasPrefix(src, "/") {
+				dir = path.Dir(src)
+				break
+			}
+		}
+		file = path.Join(dir, file)
+	}
+	b, err := v.shared.Loader.ReadFile(path.Clean(file))
+	if err != nil {
+		modules.Throw(v.rt, "open(%q): %s", name, err)
+	}
+	if call.Argument(1).String() == "b" {
+		return v.rt.ToValue(v.rt.NewArrayBuffer(append([]byte(nil), b...)))
+	}
+	return v.rt.ToValue(string(b))
+}
+
+// Export is an export of the script, nil if it has none of this name.
+func (v *VU) Export(name string) sobek.Value {
+	return v.script.Exports(v.rt).Get(name)
+}
+
+// ExportJSON is an export as JSON, nil if there is none.
+func (v *VU) ExportJSON(name string) (json.RawMessage, error) {
+	val := v.Export(name)
+	if modules.IsNullish(val) {
+		return nil, nil
+	}
+	return v.stringify(val)
+}
+
+// Has says whether the script exports a function of this name.
+func (v *VU) Has(name string) bool {
+	_, ok := sobek.AssertFunction(v.Export(name))
+	return ok
+}
+
+// interruptible interrupts running JS when ctx ends, until release.
+func (v *VU) interruptible(ctx context.Context) (release func()) {
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		v.rt.Interrupt(ErrInterrupted)
+	})
+	return func() {
+		if !stop() {
+			<-done
+		}
+		v.rt.ClearInterrupt()
+	}
+}
+
+// Close ends the virtual user and closes its idle connections.
+func (v *VU) Close() {
+	v.timers.dropAll()
+	v.transport.CloseIdleConnections()
+	if v.detach != nil {
+		v.detach()
+	}
+}
+
+func now() int64 { return time.Now().UnixNano() }

@@ -1,0 +1,28 @@
+package runner
+
+import (
+	"github.com/retrylab/retrylab/jsmodule"
+	"github.com/retrylab/retrylab/runner/modules"
+	"github.com/retrylab/retrylab/runner/modules/k6"
+	"github.com/retrylab/retrylab/runner/modules/k6http"
+	"github.com/retrylab/retrylab/runner/modules/k6metrics"
+	"github.com/retrylab/retrylab/runner/vu"
+)
+
+// builtinModules are the modules of one run by import path, and what closes
+// them when the run is over.
+func builtinModules() (map[string]modules.Factory, func() error) {
+	resilience := jsmodule.New()
+	return map[string]modules.Factory{
+		"k6":         k6.New,
+		"k6/http":    k6http.New,
+		"k6/metrics": k6metrics.New,
+		jsmodule.ImportPath: func(v modules.VU) (modules.Exports, error) {
+			instance, err := resilience.NewInstance(vu.NewHost(v))
+			if err != nil {
+				return modules.Exports{}, err
+			}
+			return modules.Exports{Named: instance.Exports()}, nil
+		},
+	}, resilience.Close
+}
