@@ -19,16 +19,16 @@ import (
 )
 
 type labCmd struct {
-	Plan     string        `arg:"" optional:"" default:"matrix" help:"Which plan. Default: ${default}."`
-	Mode     string        `default:"quick" help:"quick (40 VUs x 3 s), smoke (5 x 5 s) or editorial (40 x 60 s, 3 repetitions). Default: ${default}."`
-	Vus      int           `help:"Virtual users of each run, instead of the mode's."`
-	Duration time.Duration `help:"Length of each run, instead of the mode's."`
-	Reps     int           `help:"Repetitions, instead of the mode's."`
-	Only     []string      `placeholder:"PATTERN" help:"Only the runs with this number or name, such as 07 or '*-random-failures'."`
-	Out      string        `placeholder:"FOLDER" help:"Results folder, which must hold no other lab. Default: a new one under results/."`
-	Seed     uint64        `default:"1" help:"Of the servers' fates in the first repetition; each further one has the next. Default: ${default}."`
-	K6       string        `name:"k6" placeholder:"PATH" help:"A k6 build with the extension, to be used instead of the built-in runner."`
-	List     bool          `help:"List the plans and their runs, and end."`
+	Plan     string         `arg:"" optional:"" default:"matrix" help:"Which plan. Default: ${default}."`
+	Mode     string         `default:"quick" help:"quick (40 VUs x 3 s), smoke (5 x 5 s) or editorial (40 x 60 s, 3 repetitions). Default: ${default}."`
+	Vus      *int           `help:"Virtual users of each run, instead of the mode's."`
+	Duration *time.Duration `help:"Length of each run, instead of the mode's."`
+	Reps     *int           `help:"Repetitions, instead of the mode's."`
+	Only     []string       `placeholder:"PATTERN" help:"Only the runs with this number or name, such as 07 or '*-random-failures'."`
+	Out      string         `placeholder:"FOLDER" help:"Results folder, which must hold no other lab. Default: a new one under results/."`
+	Seed     uint64         `default:"1" help:"Of the servers' fates in the first repetition; each further one has the next. Default: ${default}."`
+	K6       string         `name:"k6" placeholder:"PATH" help:"A k6 build with the extension, to be used instead of the built-in runner."`
+	List     bool           `help:"List the plans and their runs, and end."`
 }
 
 // Help is the long help.
@@ -73,14 +73,14 @@ func (c labCmd) config(s *session) (lab.Config, error) {
 	if err != nil {
 		return lab.Config{}, err
 	}
-	if c.Vus != 0 {
-		mode.VUs = c.Vus
+	if c.Vus != nil {
+		mode.VUs = *c.Vus
 	}
-	if c.Duration != 0 {
-		mode.Duration = c.Duration
+	if c.Duration != nil {
+		mode.Duration = *c.Duration
 	}
-	if c.Reps != 0 {
-		mode.Repetitions = c.Reps
+	if c.Reps != nil {
+		mode.Repetitions = *c.Reps
 	}
 	if err := mode.Validate(); err != nil {
 		return lab.Config{}, err
@@ -150,27 +150,38 @@ func (labCmd) list(s *session) error {
 	return nil
 }
 
+// runOverhead is about what a run takes beside its load: the start of a
+// process, and the end of the last requests.
+const runOverhead = 500 * time.Millisecond
+
 // progress shows how far a lab is: a bar on a terminal, plain lines elsewhere.
 type progress struct {
-	s     *session
-	bars  *mpb.Progress
-	bar   *mpb.Bar
-	run   atomic.Value // string: the run in progress; the bar is drawn on another goroutine
-	total int
+	s       *session
+	config  lab.Config
+	started bool
+	bars    *mpb.Progress
+	bar     *mpb.Bar
+	run     atomic.Value // string: the run in progress; the bar is drawn on another goroutine
+	total   int
 }
 
 func newProgress(s *session, c lab.Config) *progress {
-	p := &progress{s: s, total: len(c.Plan.Runs) * c.Mode.Repetitions}
+	p := &progress{s: s, config: c, total: len(c.Plan.Runs) * c.Mode.Repetitions}
 	p.run.Store("")
-	fmt.Fprintf(s.Err, "lab %s: %d runs of %d VUs x %v, about %v\n", c.Plan.Name, p.total, c.Mode.VUs, c.Mode.Duration,
-		(time.Duration(p.total) * (c.Mode.Duration + time.Second)).Round(time.Second))
 	return p
 }
 
-// start draws the bar. It is drawn only once the first run starts, so that an
-// error before it has the terminal for itself.
+// start says what is to come and draws the bar. That happens once the first
+// run starts, so that an error before it has the terminal for itself.
 func (p *progress) start() {
-	if p.bars != nil || !isTerminal(p.s.Err) {
+	if p.started {
+		return
+	}
+	p.started = true
+	mode := p.config.Mode
+	fmt.Fprintf(p.s.Err, "lab %s: %d runs of %d VUs x %v, about %v, into %s\n", p.config.Plan.Name, p.total, mode.VUs, mode.Duration,
+		(time.Duration(p.total) * (mode.Duration + runOverhead)).Round(time.Second), p.config.Folder)
+	if !isTerminal(p.s.Err) {
 		return
 	}
 	p.bars = mpb.New(mpb.WithOutput(p.s.Err), mpb.WithWidth(40))

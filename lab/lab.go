@@ -55,6 +55,9 @@ func (e *RunError) Error() string {
 // files of those that were are whole.
 var ErrInterrupted = errors.New("the lab was interrupted")
 
+// errStopped is a run that was not done because the lab is being ended.
+var errStopped = errors.New("stopped")
+
 // drainTime is how long a run's server may take to end its calls.
 const drainTime = 5 * time.Second
 
@@ -98,8 +101,11 @@ func (l *lab) all(ctx context.Context) error {
 			begin := time.Now()
 			p.Err = l.one(ctx, r, repetition)
 			var failure *RunError
-			if p.Err != nil && !errors.As(p.Err, &failure) {
-				return p.Err // interrupted, or the lab itself failed
+			switch {
+			case errors.Is(p.Err, errStopped):
+				return errors.Join(append(failed, fmt.Errorf("%w after %d of %d runs", ErrInterrupted, p.Done, p.Total))...)
+			case p.Err != nil && !errors.As(p.Err, &failure):
+				return p.Err
 			}
 			if p.Err != nil {
 				failed = append(failed, p.Err)
@@ -122,7 +128,7 @@ func (l *lab) progress(p Progress) {
 // another.
 func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 	if ctx.Err() != nil {
-		return ErrInterrupted
+		return errStopped
 	}
 	policy, err := catalog.Builtin().Lookup(r.Policy)
 	if err != nil {
@@ -177,7 +183,7 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 	}
 	switch {
 	case record.Interrupted:
-		return ErrInterrupted
+		return errStopped
 	case record.ExitCode != 0:
 		return &RunError{Run: r.Name(), ExitCode: record.ExitCode, Message: lastLine}
 	}

@@ -236,13 +236,16 @@ func criterion(v any) (thresholds.Spec, error) {
 
 // show is a value for a message.
 func show(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
 		return fmt.Sprintf("%v", v)
 	}
 	const most = 80
-	if len(b) > most {
-		return string(b[:most]) + "…"
+	text := strings.TrimSpace(b.String())
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
 	}
-	return string(b)
+	return text
 }

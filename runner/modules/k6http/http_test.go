@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -361,4 +362,15 @@ func TestNoRequestsInTheInitContext(t *testing.T) {
 	out := scripttest.Run(t, "import http from 'k6/http'; http.get('http://127.0.0.1:1'); export default function () {}")
 	assert.Equal(t, runner.ScriptException, runner.KindOf(out.Err))
 	assert.ErrorContains(t, out.Err, "init context")
+}
+
+func TestTLS(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.EnableHTTP2 = true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	const body = "const r = http.get(U); show([r.status, r.error_code, r.error, r.proto, r.tls_version, r.timings.tls_handshaking > 0])"
+	assert.Equal(t, []any{0.0, 1310.0, "x509: unknown authority", "", "", false}, shown(t, s.URL, body))
+	assert.Equal(t, []any{200.0, 0.0, "", "HTTP/2.0", "tls1.3", true}, shown(t, s.URL, body, withOptions(`{"insecureSkipTLSVerify": true}`)))
 }

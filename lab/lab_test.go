@@ -1,0 +1,235 @@
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestMatrixIsThePublishedExperiment(t *testing.T) {
+	plan, err := BuiltinPlan("matrix")
+	require.NoError(t, err)
+	var names []string
+	for _, r := range plan.Runs {
+		names = append(names, fmt.Sprintf("%02d %s", r.Number, r.Name()))
+	}
+	assert.Equal(t, []string{
+		"01 no-retry-low-timeout-fixed-delay",
+		"02 no-retry-standard-timeout-fixed-delay",
+		"03 immediate-retry-fixed-delay",
+		"04 exponential-backoff-fixed-delay",
+		"05 jitter-fixed-delay",
+		"06 no-retry-standard-timeout-random-failures",
+		"07 immediate-retry-random-failures",
+		"08 exponential-backoff-random-failures",
+		"09 jitter-random-failures",
+		"10 no-retry-standard-timeout-progressive-degradation",
+		"11 immediate-retry-progressive-degradation",
+		"12 jitter-progressive-degradation",
+		"13 circuit-breaker-progressive-degradation",
+		"14 bulkhead-progressive-degradation",
+		"15 no-retry-standard-timeout-latency-tail-spike",
+		"16 immediate-retry-latency-tail-spike",
+		"17 jitter-latency-tail-spike",
+	}, names)
+	assert.Equal(t, "mid-work", plan.Cancellation.String())
+}
+
+func TestEveryRunOfAPlanHasItsScript(t *testing.T) {
+	for _, name := range PlanNames() {
+		plan, err := BuiltinPlan(name)
+		require.NoError(t, err)
+		for _, r := range plan.Runs {
+			_, err := os.Stat(filepath.Join("..", "scripts", r.Script))
+			assert.NoError(t, err)
+		}
+	}
+}
+
+func TestParsePlanNamesEveryFault(t *testing.T) {
+	_, err := ParsePlan("p.yaml", []byte(`
+runs:
+  - {policy: nope, scenario: fixed-delay}
+  - {policy: jitter, scenario: nope}
+  - {policy: jitter, scenario: fixed-delay, params: {delay: fast}}`))
+	for _, fault := range []string{
+		"plan p.yaml: ", "name: is missing", `runs[0].policy: unknown policy "nope"`, `runs[1].scenario: unknown scenario "nope"`,
+		"runs[2].scenario: fixed-delay.delay",
+	} {
+		assert.ErrorContains(t, err, fault)
+	}
+	_, err = ParsePlan("p.yaml", []byte("name: p\nrun: []"))
+	assert.ErrorContains(t, err, "field run not found")
+	_, err = ParsePlan("p.yaml", []byte("name: p"))
+	assert.ErrorContains(t, err, "runs: there is none")
+}
+
+func TestOnly(t *testing.T) {
+	plan, err := BuiltinPlan("matrix")
+	require.NoError(t, err)
+	for pattern, want := range map[string][]int{
+		"07": {7}, "7": {7}, "jitter-*": {5, 9, 12, 17}, "*-random-failures": {6, 7, 8, 9},
+	} {
+		kept, err := plan.Only([]string{pattern})
+		require.NoError(t, err)
+		var numbers []int
+		for _, r := range kept.Runs {
+			numbers = append(numbers, r.Number)
+		}
+		assert.Equal(t, want, numbers, pattern)
+	}
+	_, err = plan.Only([]string{"07", "nope"})
+	assert.EqualError(t, err, `only: no run of plan matrix matches "nope"`)
+	_, err = plan.Only([]string{"["})
+	assert.ErrorContains(t, err, `only: "[" is no pattern`)
+	assert.Len(t, plan.Runs, 17, "the plan itself is left alone")
+}
+
+func TestFileNames(t *testing.T) {
+	assert.Equal(t, "07-immediate-retry-random-failures", fileName(7, "immediate-retry-random-failures", 1, 1))
+	assert.Equal(t, "07-immediate-retry-random-failures-r2", fileName(7, "immediate-retry-random-failures", 2, 3))
+}
+
+func TestClaimRefusesAFolderWithALab(t *testing.T) {
+	for _, file := range []string{"01-x.run.json", "01-x-r2.summary.json", "comparison.csv"} {
+		dir := filepath.Join(t.TempDir(), "a [strange] folder*")
+		require.NoError(t, claim(dir), "a new folder")
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o644))
+		require.NoError(t, claim(dir), "a folder with something else in it")
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), nil, 0o644))
+		assert.ErrorIs(t, claim(dir), ErrResultsTaken, file)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	assert.ErrorContains(t, claim(file), "results folder: ")
+}
+
+func TestRunnerArgumentsAreOnesThatK6HasToo(t *testing.T) {
+	r := Runner{Args: []string{"run"}}
+	assert.Equal(t, []string{
+		"run", "--vus", "40", "--duration", "3s", "--summary-export", "s.json",
+		"--summary-trend-stats", "avg,min,med,max,p(90),p(95),p(99),count", "--quiet", "--no-color",
+		"--env", "POLICY=jitter", "--env", "BASE_URL=http://127.0.0.1:1", "x.js",
+	}, r.arguments(job{script: "x.js", env: []string{"POLICY=jitter", "BASE_URL=http://127.0.0.1:1"}, vus: 40, length: 3 * time.Second, summary: "s.json"}))
+}
+
+// config is a lab of the plan's first two runs whose runner is a shell script.
+func config(t *testing.T, shell string) Config {
+	t.Helper()
+	plan, err := BuiltinPlan("matrix")
+	require.NoError(t, err)
+	plan, err = plan.Only([]string{"01", "02"})
+	require.NoError(t, err)
+	return Config{
+		Plan: plan, Mode: Mode{Name: "test", VUs: 1, Duration: time.Second, Repetitions: 2},
+		Folder:  filepath.Join(t.TempDir(), "results"),
+		Seed:    5,
+		Runner:  Runner{Name: "fake", Version: "1", Path: "/bin/sh", Args: []string{"-c", shell, "fake"}},
+		Scripts: fstest.MapFS{"fixed-delay.js": &fstest.MapFile{}, "lib/x.js": &fstest.MapFile{}},
+	}
+}
+
+func records(t *testing.T, dir string) []Record {
+	t.Helper()
+	files, err := fs.Glob(os.DirFS(dir), "*.run.json")
+	require.NoError(t, err)
+	var all []Record
+	for _, file := range files {
+		data, err := os.ReadFile(filepath.Join(dir, file))
+		require.NoError(t, err)
+		var r Record
+		require.NoError(t, json.Unmarshal(data, &r))
+		all = append(all, r)
+	}
+	return all
+}
+
+func TestRunRecordsWhatWasRun(t *testing.T) {
+	c := config(t, "exit 0")
+	var steps []string
+	c.Progress = func(p Progress) {
+		steps = append(steps, fmt.Sprintf("%d/%d %s r%d %v", p.Done, p.Total, p.Name, p.Repetition, p.Ended))
+	}
+	require.NoError(t, Run(t.Context(), c))
+	assert.Equal(t, []string{
+		"0/4 no-retry-low-timeout-fixed-delay r1 false", "1/4 no-retry-low-timeout-fixed-delay r1 true",
+		"1/4 no-retry-standard-timeout-fixed-delay r1 false", "2/4 no-retry-standard-timeout-fixed-delay r1 true",
+		"2/4 no-retry-low-timeout-fixed-delay r2 false", "3/4 no-retry-low-timeout-fixed-delay r2 true",
+		"3/4 no-retry-standard-timeout-fixed-delay r2 false", "4/4 no-retry-standard-timeout-fixed-delay r2 true",
+	}, steps, "interleaved: A B A B")
+	all := records(t, c.Folder)
+	require.Len(t, all, 4)
+	r := all[1]
+	assert.Equal(t, "no-retry-low-timeout-fixed-delay", r.Name)
+	assert.Equal(t, 2, r.Repetition)
+	assert.EqualValues(t, 6, r.Seed, "each repetition has the next seed")
+	assert.Equal(t, PolicyRecord{Name: "no-retry-low-timeout", MaxAttempts: 1, AttemptTimeoutMs: 180, Guards: []string{"timeout"}}, r.Policy)
+	assert.Equal(t, ScenarioRecord{Name: "fixed-delay", Params: map[string]any{"delay_ms": 220.0}, Cancellation: "mid-work"}, r.Scenario)
+	assert.Equal(t, Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()}, r.Machine)
+	assert.Equal(t, all[0].Lab, r.Lab)
+	assert.False(t, r.EndedAt.Before(r.StartedAt))
+}
+
+func TestRunThatFailsDoesNotStopTheOthers(t *testing.T) {
+	c := config(t, `case "$*" in *POLICY=no-retry-low*) echo first >&2; echo "the reason" >&2; exit 107;; esac`)
+	err := Run(t.Context(), c)
+	var failure *RunError
+	require.ErrorAs(t, err, &failure)
+	assert.Equal(t, RunError{Run: "no-retry-low-timeout-fixed-delay", ExitCode: 107, Message: "the reason"}, *failure)
+	all := records(t, c.Folder)
+	require.Len(t, all, 4)
+	assert.Equal(t, 107, all[0].ExitCode)
+	assert.Equal(t, "the reason", all[0].ErrorMessage)
+	assert.Equal(t, 0, all[2].ExitCode)
+}
+
+func TestRunnerThatCannotBeStartedEndsTheLab(t *testing.T) {
+	c := config(t, "")
+	c.Runner.Path = filepath.Join(t.TempDir(), "missing")
+	assert.ErrorContains(t, Run(t.Context(), c), "start of ")
+}
+
+func TestInterruptedLabStopsItsRunnerAndKeepsWhatWasMeasured(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := config(t, `case "$*" in *POLICY=no-retry-low*) exit 0;; esac
+		trap 'echo stopped >&2; exit 105' INT
+		: > "$0.started"; while :; do sleep 0.01; done`)
+	marker := filepath.Join(t.TempDir(), "runner")
+	c.Runner.Args[2] = marker
+	go func() {
+		for {
+			if _, err := os.Stat(marker + ".started"); err == nil {
+				cancel()
+				return
+			}
+			runtime.Gosched()
+		}
+	}()
+	err := Run(ctx, c)
+	assert.ErrorIs(t, err, ErrInterrupted)
+	assert.EqualError(t, err, "the lab was interrupted after 1 of 4 runs")
+	all := records(t, c.Folder)
+	require.Len(t, all, 2)
+	assert.False(t, all[0].Interrupted)
+	assert.True(t, all[1].Interrupted)
+	assert.Equal(t, 105, all[1].ExitCode)
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	var log tail
+	for i := range 10_000 {
+		fmt.Fprintf(&log, "line %d\n", i)
+	}
+	assert.Equal(t, "line 9999", log.lastLine())
+	assert.LessOrEqual(t, log.kept.Len(), tailLimit)
+}
