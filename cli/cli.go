@@ -10,10 +10,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/retrylab/retrylab/runner"
 	"github.com/sirupsen/logrus"
 	"golang.org/x/term"
 )
@@ -86,9 +89,24 @@ func newParser(g *grammar, streams Streams) (*kong.Kong, error) {
 			"Exit codes: 0 ok, 1 internal failure, 2 usage, 99 a threshold or gate failed, 100 and 101 setup or teardown timed out, "+
 			"104 invalid configuration or input, 105 interrupted, 107 the script threw."),
 		kong.Writers(streams.Out, streams.Err),
-		kong.UsageOnError(),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(decodeDuration)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 	)
+}
+
+// decodeDuration reads a duration flag as k6 does: with days, and a bare number
+// as milliseconds.
+func decodeDuration(c *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := c.Scan.PopValueInto("duration", &text); err != nil {
+		return err
+	}
+	d, err := runner.ParseDuration(text)
+	if err != nil {
+		return err
+	}
+	target.Set(reflect.ValueOf(d))
+	return nil
 }
 
 // selected is the verb that was being parsed.
@@ -140,3 +158,6 @@ func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
+
+// noColor says whether the user wants no colours anywhere (no-color.org).
+func noColor() bool { return os.Getenv("NO_COLOR") != "" }

@@ -61,7 +61,7 @@ func (c compareCmd) write(s *session, report compare.Report) (err error) {
 
 // tableOptions are how a table looks on this session's stdout.
 func (s *session) tableOptions() render.Options {
-	return render.Options{Colour: isTerminal(s.Out) && os.Getenv("NO_COLOR") == ""}
+	return render.Options{Colour: isTerminal(s.Out) && !noColor()}
 }
 
 func (s *session) warn(warnings []compare.Warning) {

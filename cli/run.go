@@ -19,13 +19,13 @@ type runCmd struct {
 	Iterations *int64         `short:"i" help:"How many iterations all virtual users share."`
 
 	Env               map[string]string `short:"e" mapsep:"none" placeholder:"NAME=VALUE" help:"An entry of the script's __ENV."`
-	SummaryExport     string            `placeholder:"FILE" help:"Write the summary there, as JSON in the shape of k6's."`
+	SummaryExport     string            `env:"K6_SUMMARY_EXPORT" placeholder:"FILE" help:"Write the summary there, as JSON in the shape of k6's."`
 	SummaryTrendStats []string          `placeholder:"STAT" help:"Figures of each trend: avg, min, med, max, count, p(N)."`
-	NoSummary         bool              `help:"Print no summary."`
-	NoThresholds      bool              `help:"Ignore the script's thresholds."`
+	NoSummary         bool              `env:"K6_NO_SUMMARY" help:"Print no summary."`
+	NoThresholds      bool              `env:"K6_NO_THRESHOLDS" help:"Ignore the script's thresholds."`
 	NoSetup           bool              `help:"Do not run setup."`
 	NoTeardown        bool              `help:"Do not run teardown."`
-	NoColor           bool              `help:"Print no colours."`
+	NoColor           bool              `env:"K6_NO_COLOR" help:"Print no colours."`
 	Quiet             bool              `short:"q" help:"Show no progress."`
 }
 
@@ -47,7 +47,7 @@ func (c runCmd) Run(s *session) error {
 			VUs: c.Vus, Duration: c.Duration, Iterations: c.Iterations, SummaryTrendStats: c.SummaryTrendStats,
 		},
 		SummaryExport: c.SummaryExport, NoSummary: c.NoSummary, NoThresholds: c.NoThresholds,
-		NoColor:   c.NoColor || os.Getenv("NO_COLOR") != "",
+		NoColor:   c.NoColor || noColor(),
 		StdoutTTY: isTerminal(s.Out), StderrTTY: isTerminal(s.Err),
 		Stdout: s.Out, Stderr: s.Err, Logger: s.log, Hard: s.hard,
 	}

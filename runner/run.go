@@ -115,11 +115,8 @@ func (r *run) settle(env Options) error {
 	if err != nil {
 		return fail(ScriptException, fmt.Errorf("options: %s", vu.Describe(err)))
 	}
-	script, warnings, err := ParseOptions(exported)
+	script, warnings, unreadable := ParseOptions(exported)
 	logWarnings(r.log, warnings)
-	if err != nil {
-		return fail(InvalidConfig, err)
-	}
 	o := script.Apply(env).Apply(r.cfg.Overrides)
 	if r.cfg.NoThresholds {
 		o.Thresholds = nil
@@ -127,7 +124,7 @@ func (r *run) settle(env Options) error {
 	if o.SummaryTrendStats == nil {
 		o.SummaryTrendStats = summary.DefaultTrendStats()
 	}
-	faults := []error{o.Validate()}
+	faults := []error{unreadable, o.Validate()}
 	set, err := thresholds.New(r.shared.Registry, o.Thresholds)
 	faults = append(faults, err)
 	if err := errors.Join(faults...); err != nil {
