@@ -10,12 +10,15 @@ import (
 
 // metricSet are the host's handles of the module's metrics.
 type metricSet struct {
-	requests, attempts, calls, retries, timeouts Metric
-	rejectedBreaker, rejectedBulkhead            Metric
-	success, amplification, inflight             Metric
-	requestDuration, successDuration             Metric
-	attemptDuration, waitDuration                Metric
-	breakerState, breakerTransitions             Metric
+	requests, attempts, calls, retries, hedges Metric
+	timeouts, fallbacks                        Metric
+	rejectedBreaker, rejectedBulkhead          Metric
+	rejectedRateLimit, rejectedThrottle        Metric
+	rejectedBudget                             Metric
+	success, amplification, inflight           Metric
+	requestDuration, successDuration           Metric
+	attemptDuration, waitDuration              Metric
+	breakerState, breakerTransitions           Metric
 
 	serverCalls, serverAbandoned, serverMaxInflight Metric
 	serverResidual, serverBusy                      Metric
@@ -34,9 +37,14 @@ func register(h Host) (metricSet, error) {
 		{&m.attempts, "resilience_attempts", Counter, false},
 		{&m.calls, "resilience_downstream_calls", Counter, false},
 		{&m.retries, "resilience_retries", Counter, false},
+		{&m.hedges, "resilience_hedges", Counter, false},
 		{&m.timeouts, "resilience_timeouts", Counter, false},
+		{&m.fallbacks, "resilience_fallbacks", Counter, false},
 		{&m.rejectedBreaker, "resilience_rejected_breaker", Counter, false},
 		{&m.rejectedBulkhead, "resilience_rejected_bulkhead", Counter, false},
+		{&m.rejectedRateLimit, "resilience_rejected_rate_limit", Counter, false},
+		{&m.rejectedThrottle, "resilience_rejected_throttle", Counter, false},
+		{&m.rejectedBudget, "resilience_rejected_budget", Counter, false},
 		{&m.success, "resilience_success", Rate, false},
 		{&m.amplification, "resilience_amplification", Trend, false},
 		{&m.inflight, "resilience_inflight", Gauge, false},
@@ -101,11 +109,11 @@ func (r *recorder) Observe(e resilience.Event) {
 		}
 		r.push(e.At, samples...)
 	case resilience.Rejected:
-		rejected := m.rejectedBreaker
-		if e.Outcome == resilience.BulkheadFull {
-			rejected = m.rejectedBulkhead
-		}
-		r.push(e.At, append(r.tried(e), Sample{Metric: rejected, Value: 1})...)
+		r.push(e.At, append(r.tried(e), Sample{Metric: m.rejected(e.Outcome), Value: 1})...)
+	case resilience.BudgetExhausted:
+		r.push(e.At, Sample{Metric: m.rejectedBudget, Value: 1})
+	case resilience.FallbackUsed:
+		r.push(e.At, Sample{Metric: m.fallbacks, Value: 1})
 	case resilience.Waiting:
 		r.push(e.At, Sample{Metric: m.waitDuration, Value: milliseconds(e.Duration)})
 		r.instance.host.Logger().WithFields(map[string]any{
@@ -127,10 +135,26 @@ func (r *recorder) tried(e resilience.Event) []Sample {
 	m := &r.instance.metrics
 	samples := make([]Sample, 0, 4)
 	samples = append(samples, Sample{Metric: m.attempts, Value: 1})
-	if e.AttemptKind == resilience.Retry {
+	switch e.AttemptKind {
+	case resilience.Retry:
 		samples = append(samples, Sample{Metric: m.retries, Value: 1})
+	case resilience.Hedge:
+		samples = append(samples, Sample{Metric: m.hedges, Value: 1})
 	}
 	return samples
+}
+
+// rejected is the counter of a guard's refusals.
+func (m *metricSet) rejected(o resilience.Outcome) Metric {
+	switch o {
+	case resilience.BulkheadFull:
+		return m.rejectedBulkhead
+	case resilience.RateLimited:
+		return m.rejectedRateLimit
+	case resilience.Throttled:
+		return m.rejectedThrottle
+	}
+	return m.rejectedBreaker
 }
 
 // finish pushes the samples of a request that has ended.

@@ -12,6 +12,7 @@ import (
 	"github.com/grafana/sobek"
 	"github.com/retrylab/retrylab/downstream"
 	"github.com/retrylab/retrylab/resilience"
+	"github.com/retrylab/retrylab/resilience/budget"
 	"github.com/retrylab/retrylab/resilience/catalog"
 )
 
@@ -29,6 +30,7 @@ type Module struct {
 	mu       sync.Mutex
 	policies map[string]*resilience.Policy
 	servers  map[string]*server
+	budgets  budget.Registry // of the policies that all VUs share
 }
 
 // server is a downstream that runs inside the process.
@@ -60,12 +62,8 @@ func (m *Module) Close() error {
 	return errors.Join(errs...)
 }
 
-// policy returns the one policy of this name that all VUs share, or a new one
-// where the policy's scope is the VU.
+// policy returns the one policy of this name that all VUs share.
 func (m *Module) policy(c resilience.Config) (*resilience.Policy, error) {
-	if c.Scope == resilience.VU {
-		return resilience.New(c)
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if p, ok := m.policies[c.Name]; ok {
@@ -74,7 +72,7 @@ func (m *Module) policy(c resilience.Config) (*resilience.Policy, error) {
 		}
 		return p, nil
 	}
-	p, err := resilience.New(c)
+	p, err := resilience.New(c, resilience.WithBudgets(&m.budgets))
 	if err != nil {
 		return nil, err
 	}
@@ -105,6 +103,7 @@ type Instance struct {
 	module  *Module
 	host    Host
 	metrics metricSet
+	budgets budget.Registry // of the policies whose scope is the VU
 }
 
 // NewInstance registers the module's metrics with the host. It must be called
@@ -136,6 +135,14 @@ func (i *Instance) constructor(name string, call sobek.ConstructorCall, wanted s
 		i.typeError("new %s takes one argument: %s; got %d", name, wanted, len(call.Arguments))
 	}
 	return call.Arguments[0]
+}
+
+// policy returns the policy that c describes, in the state that its scope says.
+func (i *Instance) policy(c resilience.Config) (*resilience.Policy, error) {
+	if c.Scope == resilience.VU {
+		return resilience.New(c, resilience.WithBudgets(&i.budgets))
+	}
+	return i.module.policy(c)
 }
 
 // lookup finds a policy by what a script calls it: a name, or an object.

@@ -23,8 +23,8 @@ func (p *jsPolicy) outcome(report resilience.Report, record *recorder) *sobek.Ob
 	set(o, "downstreamCalls", report.Calls)
 	set(o, "timeouts", report.Timeouts)
 	set(o, "rejectedBy", sobek.Null())
-	if report.Outcome.Rejected() {
-		set(o, "rejectedBy", guardOf(report.Outcome))
+	if guard := rejectedBy(report); guard != "" {
+		set(o, "rejectedBy", guard)
 	}
 	set(o, "degraded", report.End == resilience.Degraded)
 	set(o, "waitedMs", milliseconds(report.Waited))
@@ -32,21 +32,63 @@ func (p *jsPolicy) outcome(report resilience.Report, record *recorder) *sobek.Ob
 	set(o, "attemptMs", rt.NewArray(record.attemptMs...))
 	set(o, "error", sobek.Null())
 	if report.Outcome != resilience.OK {
-		e := rt.NewObject()
-		set(e, "name", errorName(report.Err))
-		set(e, "code", report.Outcome.String())
-		set(e, "message", report.Err.Error())
-		set(o, "error", e)
+		set(o, "error", p.instance.cause(report.Result))
 	}
+	p.answer(o, report)
 	return o
 }
 
-// guardOf is the guard behind a refusal.
-func guardOf(o resilience.Outcome) string {
-	if o == resilience.BulkheadFull {
-		return "bulkhead"
+// answer sets what a request came to: a response, a value, or nothing.
+func (p *jsPolicy) answer(o *sobek.Object, report resilience.Report) {
+	switch value := report.Value.(type) {
+	case nil:
+	case *httpcall.Response:
+		if value != nil {
+			set(o, "status", value.Status)
+			set(o, "response", p.instance.response(value))
+		}
+	case sobek.Value:
+		if isNothing(value) {
+			return
+		}
+		set(o, "result", value)
+		if response, ok := value.(*sobek.Object); ok && !isNothing(response.Get("status")) {
+			set(o, "status", response.Get("status"))
+			set(o, "response", value)
+		}
+	default:
+		set(o, "result", value)
 	}
-	return "breaker"
+}
+
+// cause is why a result is no success, as a script sees it.
+func (i *Instance) cause(r resilience.Result) *sobek.Object {
+	e := i.host.Runtime().NewObject()
+	set(e, "name", errorName(r.Err))
+	set(e, "code", r.Outcome.String())
+	set(e, "message", r.Err.Error())
+	return e
+}
+
+// rejectedBy is the guard that refused the last attempt, or the attempt after
+// it; "" where none did.
+func rejectedBy(report resilience.Report) string {
+	switch report.Outcome {
+	case resilience.BreakerOpen:
+		return "breaker"
+	case resilience.BulkheadFull:
+		return "bulkhead"
+	case resilience.RateLimited:
+		return "rate-limit"
+	case resilience.Throttled:
+		return "throttle"
+	case resilience.OK:
+		return ""
+	}
+	if report.BudgetExhausted {
+		return "budget"
+	}
+	return ""
 }
 
 // errorName is the class of an error as a script sees it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/grafana/sobek"
 	"github.com/retrylab/retrylab/resilience"
+	"github.com/retrylab/retrylab/resilience/catalog"
 	"github.com/retrylab/retrylab/resilience/httpcall"
 )
 
@@ -19,8 +20,11 @@ func (i *Instance) newPolicy(call sobek.ConstructorCall) *sobek.Object {
 	const wanted = "a policy's name or an object {name, guards}"
 	argument := i.constructor("Policy", call, wanted)
 	definition := argument.Export()
-	switch definition.(type) {
-	case string, map[string]any:
+	var fallback sobek.Callable
+	switch tree := definition.(type) {
+	case string:
+	case map[string]any:
+		fallback = i.takeFallback(tree)
 	default:
 		i.typeError("new Policy takes %s; got %s", wanted, describe(argument))
 	}
@@ -28,11 +32,11 @@ func (i *Instance) newPolicy(call sobek.ConstructorCall) *sobek.Object {
 	if err != nil {
 		i.typeError("%v", err)
 	}
-	policy, err := i.module.policy(config)
+	policy, err := i.policy(config)
 	if err != nil {
 		i.typeError("%v", err)
 	}
-	p := &jsPolicy{instance: i, policy: policy}
+	p := &jsPolicy{instance: i, policy: policy, fallback: fallback}
 	for _, m := range []struct {
 		name   string
 		method string
@@ -58,15 +62,7 @@ func (i *Instance) newPolicy(call sobek.ConstructorCall) *sobek.Object {
 		return sobek.Undefined()
 	})
 	p.set(call.This, "name", policy.Name())
-	p.getter(call.This, "inflight", func() any { return policy.Inflight() })
-	if _, has := policy.BreakerState(); has {
-		breaker := i.host.Runtime().NewObject()
-		p.getter(breaker, "state", func() any {
-			state, _ := policy.BreakerState()
-			return state.String()
-		})
-		p.set(call.This, "breaker", breaker)
-	}
+	p.readable(call.This)
 	return nil
 }
 
@@ -74,6 +70,73 @@ func (i *Instance) newPolicy(call sobek.ConstructorCall) *sobek.Object {
 type jsPolicy struct {
 	instance *Instance
 	policy   *resilience.Policy
+	fallback sobek.Callable // nil: the policy has no function of the script's
+}
+
+// readable lets a script read the state of the policy's guards.
+func (p *jsPolicy) readable(o *sobek.Object) {
+	p.getter(o, "inflight", func(s resilience.State) any { return s.Inflight })
+	guard := func(name string, has bool, fields map[string]func(resilience.State) any) {
+		if !has {
+			return
+		}
+		g := p.instance.host.Runtime().NewObject()
+		for field, read := range fields {
+			p.getter(g, field, read)
+		}
+		p.set(o, name, g)
+	}
+	type fields = map[string]func(resilience.State) any
+	s := p.policy.State()
+	guard("breaker", s.HasBreaker, fields{"state": func(s resilience.State) any { return s.Breaker.String() }})
+	guard("budget", s.HasBudget, fields{"balance": func(s resilience.State) any { return s.Budget }})
+	guard("bulkhead", s.HasBulkhead, fields{
+		"available": func(s resilience.State) any { return s.Available },
+		"waiting":   func(s resilience.State) any { return s.Waiting },
+	})
+	guard("throttle", s.HasThrottle, fields{"probability": func(s resilience.State) any { return s.Throttle }})
+}
+
+// takeFallback takes the function out of a definition's fallback, if there is
+// one, and leaves a mark in its place.
+func (i *Instance) takeFallback(tree map[string]any) sobek.Callable {
+	var taken sobek.Callable
+	take := func(holder map[string]any, key string) {
+		function, ok := holder[key].(func(sobek.FunctionCall) sobek.Value)
+		if !ok {
+			return
+		}
+		if taken != nil {
+			i.typeError("new Policy: one fallback of a policy can be a function, not several")
+		}
+		taken, _ = sobek.AssertFunction(i.host.Runtime().ToValue(function))
+		holder[key] = catalog.Function{}
+	}
+	guards, _ := tree["guards"].([]any)
+	for _, item := range guards {
+		if guard, ok := item.(map[string]any); ok {
+			take(guard, "fallback")
+			if body, ok := guard["fallback"].(map[string]any); ok {
+				take(body, "function")
+			}
+		}
+	}
+	return taken
+}
+
+// do makes one request, and pushes its samples.
+func (p *jsPolicy) do(call resilience.Call, key string) (resilience.Report, *recorder) {
+	record := p.instance.recorder(p.policy.Name())
+	request := resilience.Request{Call: call, Observer: record, Key: key}
+	if p.fallback != nil {
+		request.Fallback = func(_ context.Context, last resilience.Result) (any, error) {
+			value, err := p.fallback(sobek.Undefined(), p.instance.cause(last))
+			return value, err
+		}
+	}
+	report := p.policy.Do(record.ctx, request)
+	record.finish(report)
+	return report, record
 }
 
 func (p *jsPolicy) set(o *sobek.Object, name string, value any) {
@@ -83,9 +146,9 @@ func (p *jsPolicy) set(o *sobek.Object, name string, value any) {
 	}
 }
 
-func (p *jsPolicy) getter(o *sobek.Object, name string, read func() any) {
+func (p *jsPolicy) getter(o *sobek.Object, name string, read func(resilience.State) any) {
 	rt := p.instance.host.Runtime()
-	get := rt.ToValue(func(sobek.FunctionCall) sobek.Value { return rt.ToValue(read()) })
+	get := rt.ToValue(func(sobek.FunctionCall) sobek.Value { return rt.ToValue(read(p.policy.State())) })
 	if err := o.DefineAccessorProperty(name, get, nil, sobek.FLAG_FALSE, sobek.FLAG_TRUE); err != nil {
 		panic(err)
 	}
@@ -104,22 +167,14 @@ func (p *jsPolicy) http(method string, target, body, params sobek.Value) sobek.V
 	p.calling("policy." + strings.ToLower(method))
 	request := p.instance.parseRequest(method, target, body, params)
 	transport := p.instance.host.Transport()
+	run := p.instance.module.run
 	call := func(ctx context.Context, a resilience.Attempt) resilience.Result {
-		if a.Number == 1 {
-			request.ID = fmt.Sprintf("%016x-%s-%d", p.instance.module.run, a.Policy, a.Request)
-		}
-		return httpcall.Do(ctx, transport, a, request)
+		attempt := request // calls of a hedge are made at once
+		attempt.ID = fmt.Sprintf("%016x-%s-%d", run, a.Policy, a.Request)
+		return httpcall.Do(ctx, transport, a, attempt)
 	}
-	record := p.instance.recorder(p.policy.Name())
-	report := p.policy.Do(record.ctx, call, record)
-	record.finish(report)
-
-	outcome := p.outcome(report, record)
-	if response, ok := report.Value.(*httpcall.Response); ok && response != nil {
-		set(outcome, "status", response.Status)
-		set(outcome, "response", p.instance.response(response))
-	}
-	return outcome
+	report, record := p.do(call, method+" "+request.URL)
+	return p.outcome(report, record)
 }
 
 // parseRequest reads the arguments of an HTTP method as k6/http has them.
@@ -174,6 +229,9 @@ func (p *jsPolicy) execute(c sobek.FunctionCall) sobek.Value {
 	if !ok {
 		p.instance.typeError("policy.execute takes a function (attempt) => result; got %s", describe(c.Argument(0)))
 	}
+	if p.policy.Hedges() {
+		p.instance.typeError("policy.execute: policy %q hedges, which works for HTTP calls only", p.policy.Name())
+	}
 	rt := p.instance.host.Runtime()
 	var isFailure sobek.Callable
 	if options := c.Argument(1); !isNothing(options) {
@@ -207,22 +265,11 @@ func (p *jsPolicy) execute(c sobek.FunctionCall) sobek.Value {
 		}
 		return resilience.Result{Outcome: classify(rt, value), Value: value}
 	}
-	record := p.instance.recorder(p.policy.Name())
-	report := p.policy.Do(record.ctx, call, record)
-	record.finish(report)
+	report, record := p.do(call, "")
 	if interrupted != nil {
 		panic(interrupted) // the runtime is being stopped: no script code runs any more
 	}
-
-	outcome := p.outcome(report, record)
-	if value, ok := report.Value.(sobek.Value); ok && !isNothing(value) {
-		set(outcome, "result", value)
-		if o, ok := value.(*sobek.Object); ok && !isNothing(o.Get("status")) {
-			set(outcome, "status", o.Get("status"))
-			set(outcome, "response", value)
-		}
-	}
-	return outcome
+	return p.outcome(report, record)
 }
 
 // classify is the outcome of what a JavaScript function returned: of a

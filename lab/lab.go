@@ -153,6 +153,7 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 			Name: r.Policy, MaxAttempts: description.MaxAttempts,
 			AttemptTimeoutMs: float64(description.AttemptTimeout) / float64(time.Millisecond),
 			Guards:           description.Guards,
+			Budget:           description.Budget,
 		},
 		Scenario: ScenarioRecord{Name: r.Scenario, Params: scenario.Params(), Cancellation: l.Plan.Cancellation.String()},
 		Script:   r.Script, Seed: seed, VUs: l.Mode.VUs, DurationMs: l.Mode.Duration.Milliseconds(),

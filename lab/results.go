@@ -46,6 +46,7 @@ type PolicyRecord struct {
 	MaxAttempts      int      `json:"max_attempts"`
 	AttemptTimeoutMs float64  `json:"attempt_timeout_ms"` // 0: none
 	Guards           []string `json:"guards"`             // outermost first
+	Budget           string   `json:"budget,omitempty"`   // kind of its retry budget
 }
 
 // ScenarioRecord is a failure mode with all its parameters.

@@ -2,6 +2,7 @@ package resilience
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -23,7 +24,7 @@ func (e *TimeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // RejectedError is the error of an attempt that a guard refused.
 type RejectedError struct {
-	By Outcome // BreakerOpen or BulkheadFull
+	By Outcome // one for which Rejected is true
 }
 
 // Error names the guard's reason.
@@ -33,7 +34,13 @@ func (e *RejectedError) Error() string { return "rejected: " + e.By.String() }
 var (
 	errBreakerOpen  = &RejectedError{By: BreakerOpen}
 	errBulkheadFull = &RejectedError{By: BulkheadFull}
+	errRateLimited  = &RejectedError{By: RateLimited}
+	errThrottled    = &RejectedError{By: Throttled}
 )
+
+// errLost is why a call was cancelled whose hedge, or which as a hedge, was
+// not the first to answer.
+var errLost = errors.New("another call of the same request answered first")
 
 // InterruptedError is the error of a request that was ended while it waited
 // for its next attempt. errors.Is finds both what ended it and why the last
@@ -59,3 +66,17 @@ type OutcomeError struct {
 
 // Error names the outcome.
 func (e *OutcomeError) Error() string { return "attempt failed: " + e.Outcome.String() }
+
+// FallbackError is the error of a request whose fallback failed too.
+type FallbackError struct {
+	Fallback error // what the fallback failed with
+	Last     error // why it was asked
+}
+
+// Error tells both.
+func (e *FallbackError) Error() string {
+	return fmt.Sprintf("fallback failed: %v; it was asked because: %v", e.Fallback, e.Last)
+}
+
+// Unwrap gives both to errors.Is and errors.As.
+func (e *FallbackError) Unwrap() []error { return []error{e.Fallback, e.Last} }

@@ -3,6 +3,7 @@ package resilience
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/retrylab/retrylab/resilience/breaker"
@@ -33,35 +34,25 @@ func (BreakerGuard) Kind() string { return "breaker" }
 
 // Validate names everything that is wrong with g.
 func (g BreakerGuard) Validate() error {
-	faults := []error{g.Config.Validate()}
-	if g.Counts == 0 {
+	return flatten(g.Config.Validate(), validateCounts(g.Counts))
+}
+
+func validateCounts(counts Outcomes) error {
+	var faults []error
+	if counts == 0 {
 		faults = append(faults, errors.New("counts: no outcome is a failure, so the breaker would never open"))
 	}
 	for _, o := range []Outcome{OK, Cancelled} {
-		if g.Counts.Has(o) {
-			faults = append(faults, errors.New("counts: "+o.String()+" cannot be a failure"))
-		}
-	}
-	return flatten(faults)
-}
-
-// flatten joins errors of which some are joined already.
-func flatten(errs []error) error {
-	var faults []error
-	for _, err := range errs {
-		if err != nil {
-			faults = append(faults, unjoin(err)...)
+		if counts.Has(o) {
+			faults = append(faults, fmt.Errorf("counts: %s cannot be a failure", o))
 		}
 	}
 	return errors.Join(faults...)
 }
 
-func (g BreakerGuard) layer(*Policy) layer {
+func (g BreakerGuard) layer(*maker) (layer, error) {
 	b, err := breaker.New(g.Config)
-	if err != nil {
-		panic(err) // New has validated every guard
-	}
-	return &breakerLayer{breaker: b, counts: g.Counts}
+	return &breakerLayer{breaker: b, counts: g.Counts}, err
 }
 
 type breakerLayer struct {
@@ -70,12 +61,12 @@ type breakerLayer struct {
 	changes changeQueue
 }
 
-func (l *breakerLayer) run(ctx context.Context, r *request, rest []layer) (result Result) {
-	begin := r.now
+func (l *breakerLayer) run(ctx context.Context, b *branch, rest []layer) (result Result) {
+	begin := b.now
 	permit, change, ok := l.breaker.Acquire(begin)
-	l.told(r, change)
+	l.told(b, change)
 	if !ok {
-		return r.reject(errBreakerOpen)
+		return b.reject(errBreakerOpen)
 	}
 	returned := false
 	defer func() {
@@ -85,11 +76,11 @@ func (l *breakerLayer) run(ctx context.Context, r *request, rest []layer) (resul
 		}
 		_, change := l.breaker.Done(permit, breaker.Result{
 			Verdict:  l.verdict(outcome),
-			Duration: r.now.Sub(begin),
-		}, r.now)
-		l.told(r, change)
+			Duration: b.now.Sub(begin),
+		}, b.now)
+		l.told(b, change)
 	}()
-	result = r.next(ctx, rest)
+	result = b.next(ctx, rest)
 	returned = true
 	return result
 }
@@ -105,9 +96,9 @@ func (l *breakerLayer) verdict(o Outcome) breaker.Verdict {
 }
 
 // told passes a change on to the observer of the request that caused it.
-func (l *breakerLayer) told(r *request, change breaker.Change) {
+func (l *breakerLayer) told(b *branch, change breaker.Change) {
 	if change.Happened() {
-		l.tell(change, r.observer, r.event(BreakerChanged))
+		l.tell(change, b.job.Observer, b.event(BreakerChanged))
 	}
 }
 
@@ -120,5 +111,13 @@ func (l *breakerLayer) tell(change breaker.Change, o Observer, e Event) {
 func (l *breakerLayer) force(s breaker.State, now time.Time, o Observer, e Event) {
 	if change := l.breaker.Force(s, now); change.Happened() {
 		l.tell(change, o, e)
+	}
+}
+
+func (l *breakerLayer) reset(now time.Time) { l.force(breaker.Closed, now, nil, Event{}) }
+
+func (l *breakerLayer) describe(s *State, now time.Time) {
+	if !s.HasBreaker {
+		s.HasBreaker, s.Breaker, s.Window = true, l.breaker.State(), l.breaker.Counts(now)
 	}
 }

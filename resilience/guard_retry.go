@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/retrylab/retrylab/resilience/backoff"
+	"github.com/retrylab/retrylab/resilience/budget"
 )
 
 // Defaults of a RetryGuard.
@@ -34,6 +35,9 @@ type RetryGuard struct {
 	// is a floor of the wait, and one above MaxRetryAfter ends the request.
 	IgnoreRetryAfter bool
 	MaxRetryAfter    time.Duration
+
+	// Budget bounds the retries of all requests together. Nil: nothing does.
+	Budget *budget.Config
 }
 
 // Kind is "retry".
@@ -73,21 +77,44 @@ func (g RetryGuard) Validate() error {
 	if g.MaxRetryAfter < 0 {
 		add("retryAfter.max: %v is negative", g.MaxRetryAfter)
 	}
-	return errors.Join(faults...)
+	return flatten(errors.Join(faults...), validateBudget(g.Budget))
 }
 
-func (g RetryGuard) layer(*Policy) layer { return &retryLayer{g} }
+func (g RetryGuard) layer(m *maker) (layer, error) {
+	allowance, err := m.allowance(g.Budget)
+	return &retryLayer{RetryGuard: g, budget: allowance}, err
+}
 
-type retryLayer struct{ RetryGuard }
+type retryLayer struct {
+	RetryGuard
+	budget *allowance
+}
 
-func (l *retryLayer) run(ctx context.Context, r *request, rest []layer) Result {
+func (l *retryLayer) run(ctx context.Context, b *branch, rest []layer) Result {
+	if l.budget == nil {
+		return l.attempts(ctx, b, rest, nil)
+	}
+	spent := l.budget.begin(b.now)
+	defer spent.end() // also where the call panics
+	result := l.attempts(ctx, b, rest, &spent)
+	spent.success = result.Outcome == OK
+	return result
+}
+
+// attempts makes the attempts. Spent is nil where there is no budget.
+func (l *retryLayer) attempts(ctx context.Context, b *branch, rest []layer, spent *spending) Result {
 	var wait time.Duration
 	for k := 1; ; k++ {
-		result := r.next(ctx, rest)
-		if k >= l.MaxAttempts || !l.RetryOn.Has(result.Outcome) || ctx.Err() != nil {
+		result := b.next(ctx, rest)
+		spent.done()
+		if result.Degraded || !l.RetryOn.Has(result.Outcome) {
 			return result
 		}
-		wait = l.Backoff.Delay(k, wait, r.policy.random())
+		spent.failed()
+		if k >= l.MaxAttempts || ctx.Err() != nil {
+			return result
+		}
+		wait = l.Backoff.Delay(k, wait, b.policy.random())
 		floored := wait
 		if result.RetryAfter > 0 && !l.IgnoreRetryAfter {
 			if result.RetryAfter > l.MaxRetryAfter {
@@ -95,41 +122,27 @@ func (l *retryLayer) run(ctx context.Context, r *request, rest []layer) Result {
 			}
 			floored = max(floored, result.RetryAfter)
 		}
-		if deadline, ok := ctx.Deadline(); ok && deadline.Sub(r.now) <= floored {
+		if deadline, ok := ctx.Deadline(); ok && deadline.Sub(b.now) <= floored {
 			return result // the next attempt could not even start
 		}
-		if ended := r.wait(ctx, floored, result); ended != nil {
-			return *ended
+		if !spent.spend(b, result) {
+			return result
 		}
-		r.kind = Retry
-		r.report.Attempts++
+		if floored > 0 && b.job.Observer != nil {
+			e := b.event(Waiting)
+			e.Outcome, e.Err, e.Duration = result.Outcome, result.Err, floored
+			b.tell(e)
+		}
+		if !b.pause(ctx, floored) {
+			ended := interrupted(ctx)
+			ended.Value = result.Value
+			ended.Err = &InterruptedError{Reason: ended.Err, Last: result.Err}
+			return ended
+		}
+		b.again(Retry)
 	}
 }
 
-// wait sleeps between two attempts. Where the context ends meanwhile, it
-// returns the request's result at once.
-func (r *request) wait(ctx context.Context, d time.Duration, last Result) *Result {
-	if d <= 0 {
-		return nil
-	}
-	if r.observer != nil {
-		e := r.event(Waiting)
-		e.Outcome, e.Err, e.Duration = last.Outcome, last.Err, d
-		notify(r.observer, e)
-	}
-	begin := r.now
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	var ended *Result
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		result := interrupted(ctx)
-		result.Value = last.Value
-		result.Err = &InterruptedError{Reason: result.Err, Last: last.Err}
-		ended = &result
-	}
-	r.now = time.Now()
-	r.report.Waited += r.now.Sub(begin)
-	return ended
-}
+func (l *retryLayer) describe(s *State, now time.Time) { l.budget.describe(s, now) }
+
+func (l *retryLayer) reset(time.Time) { l.budget.reset() }

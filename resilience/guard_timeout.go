@@ -23,8 +23,8 @@ func (g TimeoutGuard) Validate() error {
 	return nil
 }
 
-func (g TimeoutGuard) layer(*Policy) layer {
-	return &timeoutLayer{limit: g.Limit, cause: &TimeoutError{Limit: g.Limit}}
+func (g TimeoutGuard) layer(*maker) (layer, error) {
+	return &timeoutLayer{limit: g.Limit, cause: &TimeoutError{Limit: g.Limit}}, nil
 }
 
 type timeoutLayer struct {
@@ -32,8 +32,8 @@ type timeoutLayer struct {
 	cause *TimeoutError
 }
 
-func (l *timeoutLayer) run(ctx context.Context, r *request, rest []layer) Result {
-	limited, cancel := context.WithDeadlineCause(ctx, r.now.Add(l.limit), l.cause)
+func (l *timeoutLayer) run(ctx context.Context, b *branch, rest []layer) Result {
+	limited, cancel := context.WithDeadlineCause(ctx, b.now.Add(l.limit), l.cause)
 	defer cancel()
-	return r.next(limited, rest)
+	return b.next(limited, rest)
 }

@@ -13,16 +13,18 @@ type EventKind uint8
 // The kinds of event, with the fields of Event that they set beside Policy,
 // Request, At and Attempt.
 const (
-	AttemptStarted EventKind = iota // handed to the transport: AttemptKind, Inflight
-	AttemptEnded                    // Outcome, Err, Duration, Capped, Inflight
-	Waiting                         // before a retry: Duration, and Outcome and Err of the attempt before
-	Rejected                        // a guard refused: Outcome
-	BreakerChanged                  // From, To
+	AttemptStarted  EventKind = iota // handed to the transport: AttemptKind, Inflight
+	AttemptEnded                     // Outcome, Err, Duration, Capped, Inflight
+	Waiting                          // before a retry: Duration, and Outcome and Err of the attempt before
+	Rejected                         // a guard refused: Outcome
+	BreakerChanged                   // From, To
+	BudgetExhausted                  // a retry or hedge was not made: Outcome and Err of the attempt before
+	FallbackUsed                     // Outcome and Err of what it stands in for
 )
 
 // String is the kind's name.
 func (k EventKind) String() string {
-	return [...]string{"attempt started", "attempt ended", "waiting", "rejected", "breaker changed"}[k]
+	return [...]string{"attempt started", "attempt ended", "waiting", "rejected", "breaker changed", "budget exhausted", "fallback used"}[k]
 }
 
 // AttemptKind says why an attempt was made.
@@ -32,10 +34,11 @@ type AttemptKind uint8
 const (
 	First AttemptKind = iota
 	Retry
+	Hedge
 )
 
 // String is the kind's name in metrics.
-func (k AttemptKind) String() string { return [...]string{"first", "retry"}[k] }
+func (k AttemptKind) String() string { return [...]string{"first", "retry", "hedge"}[k] }
 
 // Event is something that happened in a request.
 type Event struct {
@@ -53,11 +56,11 @@ type Event struct {
 	From, To    breaker.State
 }
 
-// Observer is told what happens, in order: the events of one request in
-// theirs, and the changes of one breaker in theirs. No lock is held
-// meanwhile, so that it may read any state, and a panic in it changes
-// nothing. It is called on the goroutine of the request (for a breaker's
-// change: of any request), which waits for it.
+// Observer is told what happens, in order: the events of one request one after
+// the other, and the changes of one breaker in theirs. No guard's lock is held
+// meanwhile, so that it may read any state, and a panic in it changes nothing.
+// It is called on a goroutine of the request (for a breaker's change: of any
+// request), which waits for it.
 type Observer interface {
 	Observe(Event)
 }

@@ -22,6 +22,8 @@ const (
 	Thrown            // the call panicked, threw, or failed in a way not named above
 	BreakerOpen
 	BulkheadFull
+	RateLimited
+	Throttled
 
 	outcomes // how many there are
 )
@@ -31,6 +33,7 @@ var outcomeNames = [outcomes]string{
 	HTTP4xx: "http_4xx", HTTP429: "http_429", HTTP5xx: "http_5xx",
 	Cancelled: "cancelled", Thrown: "thrown",
 	BreakerOpen: "breaker_open", BulkheadFull: "bulkhead_full",
+	RateLimited: "rate_limited", Throttled: "throttled",
 }
 
 // String is the outcome's name in metrics and reports.
@@ -112,4 +115,7 @@ type Result struct {
 	// RetryAfter is how long the callee asked the caller to wait before the
 	// next attempt. 0: it did not ask.
 	RetryAfter time.Duration
+	// Degraded says that Value is a fallback's. Outcome and Err still tell why
+	// there was no answer.
+	Degraded bool
 }

@@ -1,11 +1,11 @@
 // Package resilience is the executors: a [Policy] is an ordered stack of
-// guards (retry, timeout, breaker, bulkhead) around a call, outermost first.
-// Order is meaning: a breaker around a retry sees requests, a breaker inside
-// of it sees attempts.
+// guards around a call, outermost first. Order is meaning: a breaker around a
+// retry sees requests, a breaker inside of it sees attempts.
 //
-// The mechanisms are state machines in packages of their own ([backoff],
-// [breaker], [bulkhead]) which take the time as an argument; this package
-// gives them the clock, the context and the call.
+// The mechanisms are state machines in packages of their own (backoff,
+// breaker, budget, bulkhead, hedge, ratelimit, throttle), which take the time
+// and random numbers as arguments; this package gives them the clock, the
+// context and the call.
 package resilience
 
 import (
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/retrylab/retrylab/resilience/breaker"
+	"github.com/retrylab/retrylab/resilience/budget"
 )
 
 // Scope says who shares the state of a policy.
@@ -40,19 +41,21 @@ type Config struct {
 }
 
 // Guard is one layer of a policy's configuration: [RetryGuard],
-// [TimeoutGuard], [BreakerGuard] or [BulkheadGuard].
+// [TimeoutGuard], [BreakerGuard], [BulkheadGuard], [RateLimitGuard],
+// [HedgeGuard], [ThrottleGuard] or [FallbackGuard].
 type Guard interface {
 	// Kind is the guard's name in policy files.
 	Kind() string
 	// Validate names everything that is wrong with it, in one joined error.
 	Validate() error
 	// layer makes the running form of a valid guard.
-	layer(p *Policy) layer
+	layer(*maker) (layer, error)
 }
 
-// Call makes one attempt. The context ends when the attempt must. It is
-// called on the goroutine that called [Policy.Do], and by a policy that
-// retries several times, one after the other.
+// Call makes one attempt. The context ends when the attempt must. It is called
+// on the goroutine that called [Policy.Do], one attempt after the other; only
+// a hedge calls it on other goroutines, several at once, and waits for all of
+// them: such a call must end soon after its context has.
 type Call func(ctx context.Context, a Attempt) Result
 
 // Attempt tells a Call which one it is.
@@ -67,9 +70,21 @@ type Attempt struct {
 	Timeout time.Duration
 }
 
+// Request is one logical request of a user. Only Call is needed.
+type Request struct {
+	Call     Call
+	Observer Observer // nil: nobody is told
+	// Fallback stands in for the answer where the policy's fallback is a
+	// function. It gets the last cause. An error of its own fails the request.
+	Fallback func(context.Context, Result) (any, error)
+	// Key tells apart the answers that a fallback's cache keeps. Requests of
+	// the same key have the same answer.
+	Key string
+}
+
 // layer runs one guard around the rest of the stack.
 type layer interface {
-	run(ctx context.Context, r *request, rest []layer) Result
+	run(ctx context.Context, b *branch, rest []layer) Result
 }
 
 // Policy runs requests through its guards. It may be used by many goroutines
@@ -77,37 +92,50 @@ type layer interface {
 type Policy struct {
 	config   Config
 	layers   []layer
-	breakers []*breakerLayer
 	random   func() float64
 	requests atomic.Uint64
 	inflight atomic.Int64
 	pool     sync.Pool
 }
 
-// Option changes how a policy is made.
-type Option func(*Policy)
-
-// WithRandom sets the source of the policy's randomness (jitter): numbers in
-// [0, 1), safe for use by many goroutines. Default: math/rand/v2.
-func WithRandom(random func() float64) Option {
-	return func(p *Policy) { p.random = random }
+// maker is what a policy's layers are made with.
+type maker struct {
+	policy  *Policy
+	budgets *budget.Registry
+	used    map[budget.Budget]bool // by a layer made before
 }
 
-// New makes a policy in its initial state. It fails where c is not valid, and
-// names every fault.
+// Option changes how a policy is made.
+type Option func(*maker)
+
+// WithRandom sets the source of the policy's randomness (jitter, throttle):
+// numbers in [0, 1), safe for use by many goroutines. Default: math/rand/v2.
+func WithRandom(random func() float64) Option {
+	return func(m *maker) { m.policy.random = random }
+}
+
+// WithBudgets shares the named budgets of a registry with other policies.
+// Default: a registry of the policy's own.
+func WithBudgets(r *budget.Registry) Option {
+	return func(m *maker) { m.budgets = r }
+}
+
+// New makes a policy in its initial state. It fails where c is not valid,
+// naming every fault, and where a named budget has other settings already.
 func New(c Config, options ...Option) (*Policy, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	p := &Policy{config: c, random: rand.Float64}
 	p.pool.New = func() any { return new(request) }
+	m := &maker{policy: p, budgets: new(budget.Registry), used: make(map[budget.Budget]bool)}
 	for _, option := range options {
-		option(p)
+		option(m)
 	}
-	for _, g := range c.Guards {
-		l := g.layer(p)
-		if b, ok := l.(*breakerLayer); ok {
-			p.breakers = append(p.breakers, b)
+	for i, g := range c.Guards {
+		l, err := g.layer(m)
+		if err != nil {
+			return nil, fmt.Errorf("guards[%d].%s: %w", i, g.Kind(), err)
 		}
 		p.layers = append(p.layers, l)
 	}
@@ -121,12 +149,18 @@ func (c Config) Validate() error {
 	if c.Name == "" {
 		faults = append(faults, errors.New("name: is missing"))
 	}
+	hedged := false
 	for i, g := range c.Guards {
 		if err := g.Validate(); err != nil {
 			for _, fault := range unjoin(err) {
 				faults = append(faults, fmt.Errorf("guards[%d].%s.%w", i, g.Kind(), fault))
 			}
 		}
+		if f, ok := g.(FallbackGuard); ok && f.Function && hedged {
+			faults = append(faults, fmt.Errorf("guards[%d].fallback.function: cannot be inside of a hedge, which makes its calls elsewhere than on the caller's goroutine", i))
+		}
+		_, hedges := g.(HedgeGuard)
+		hedged = hedged || hedges
 	}
 	return errors.Join(faults...)
 }
@@ -139,46 +173,108 @@ func unjoin(err error) []error {
 	return []error{err}
 }
 
+// flatten joins errors of which some are joined already.
+func flatten(errs ...error) error {
+	var faults []error
+	for _, err := range errs {
+		if err != nil {
+			faults = append(faults, unjoin(err)...)
+		}
+	}
+	return errors.Join(faults...)
+}
+
 // Name is the policy's name.
 func (p *Policy) Name() string { return p.config.Name }
 
 // Config is what the policy was made of. It must not be changed.
 func (p *Policy) Config() Config { return p.config }
 
-// Inflight is the number of calls that run now.
-func (p *Policy) Inflight() int { return int(p.inflight.Load()) }
-
-// BreakerState is the state of the policy's outermost breaker; ok is false
-// where it has none.
-func (p *Policy) BreakerState() (state breaker.State, ok bool) {
-	if len(p.breakers) == 0 {
-		return breaker.Closed, false
-	}
-	return p.breakers[0].breaker.State(), true
-}
-
-// Reset closes the policy's breakers with empty windows. Calls in flight do
-// not count towards them. Observers are not told.
-func (p *Policy) Reset() {
-	now := time.Now()
-	for _, b := range p.breakers {
-		b.force(breaker.Closed, now, nil, Event{})
-	}
-}
-
-// Do makes one request: it runs call through the guards. o may be nil. A
-// panic of call passes on to the caller after every guard has been told.
-func (p *Policy) Do(ctx context.Context, call Call, o Observer) Report {
+// Do makes one request: it runs the call through the guards. A panic of the
+// call, of an outcome's predicate or of a fallback passes on to the caller
+// after every guard has been told.
+func (p *Policy) Do(ctx context.Context, job Request) Report {
 	r := p.pool.Get().(*request)
-	*r = request{policy: p, call: call, observer: o, id: p.requests.Add(1), now: time.Now(), report: Report{Attempts: 1}}
-	begin := r.now
-	result := r.next(ctx, p.layers)
-	report := r.report
+	r.begin(p, job)
+	b := &r.first
+	started := b.now
+	result := b.next(ctx, p.layers)
+	report := b.report
 	report.Request = r.id
+	report.Attempts = int(r.attempts.Load())
 	report.Result = result
-	report.End = end(result.Outcome)
-	report.Duration = r.now.Sub(begin)
-	*r = request{}
+	report.End = end(result)
+	report.Duration = b.now.Sub(started)
+	r.forget()
 	p.pool.Put(r)
 	return report
+}
+
+// State is what can be read of a policy's guards. Where it has several of a
+// kind, the outermost is told.
+type State struct {
+	Inflight int // calls that run now
+
+	HasBreaker bool
+	Breaker    breaker.State
+	Window     breaker.Counts // of the breaker
+
+	HasBudget bool
+	Budget    float64 // balance: see budget.Budget
+
+	HasBulkhead        bool
+	Available, Waiting int // permits of the bulkhead, and requests in its queue
+
+	HasThrottle bool
+	Throttle    float64 // how likely the next request is refused
+}
+
+// State reads the state of the guards. It may be called by an observer.
+func (p *Policy) State() State {
+	s := State{Inflight: int(p.inflight.Load())}
+	now := time.Now()
+	for _, l := range p.layers {
+		if l, ok := l.(interface {
+			describe(s *State, now time.Time)
+		}); ok {
+			l.describe(&s, now)
+		}
+	}
+	return s
+}
+
+// Reset puts the guards back to how they began: breakers closed with empty
+// windows, budgets and rate limits full, throttles and caches empty. Calls in
+// flight go on, keep their permits, and do not count towards a breaker.
+// Observers are not told.
+func (p *Policy) Reset() {
+	now := time.Now()
+	for _, l := range p.layers {
+		if l, ok := l.(interface{ reset(now time.Time) }); ok {
+			l.reset(now)
+		}
+	}
+}
+
+// ForceBreaker puts all breakers of the policy into a state: Closed, Open
+// (until forced again) or Disabled. HalfOpen is left to the breakers. The
+// changes are told to o, which may be nil.
+func (p *Policy) ForceBreaker(s breaker.State, o Observer) {
+	now := time.Now()
+	for _, l := range p.layers {
+		if l, ok := l.(*breakerLayer); ok {
+			l.force(s, now, o, Event{Kind: BreakerChanged, Policy: p.config.Name})
+		}
+	}
+}
+
+// Hedges says whether the policy makes calls on other goroutines than the
+// caller's.
+func (p *Policy) Hedges() bool {
+	for _, g := range p.config.Guards {
+		if _, ok := g.(HedgeGuard); ok {
+			return true
+		}
+	}
+	return false
 }

@@ -43,11 +43,18 @@ func full(n int) resilience.BulkheadGuard {
 	return resilience.BulkheadGuard{Config: bulkhead.Config{MaxConcurrent: n}}
 }
 
-func policy(t *testing.T, guards ...resilience.Guard) *resilience.Policy {
+// tested is a policy with a shorter way to make a request.
+type tested struct{ *resilience.Policy }
+
+func (p tested) Do(ctx context.Context, call resilience.Call, o resilience.Observer) resilience.Report {
+	return p.Policy.Do(ctx, resilience.Request{Call: call, Observer: o})
+}
+
+func policy(t *testing.T, guards ...resilience.Guard) tested {
 	t.Helper()
 	p, err := resilience.New(resilience.Config{Name: "test", Guards: guards}, resilience.WithRandom(func() float64 { return 0.5 }))
 	require.NoError(t, err)
-	return p
+	return tested{p}
 }
 
 // answers is a call that takes some time and then gives these outcomes, the
@@ -275,9 +282,8 @@ func TestNeutralOutcomesLeaveTheBreakerAlone(t *testing.T) {
 		cancelled, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(ms, cancel)
 		p.Do(cancelled, answers(time.Second, resilience.OK), nil)
-		state, ok := p.BreakerState()
-		assert.True(t, ok)
-		assert.Equal(t, breaker.Closed, state)
+		assert.True(t, p.State().HasBreaker)
+		assert.Equal(t, breaker.Closed, p.State().Breaker)
 	})
 }
 
@@ -287,8 +293,7 @@ func TestTimeoutOfAnOuterGuardCountsAgainstTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := policy(t, resilience.TimeoutGuard{Limit: 100 * ms}, breakerGuard(1, 1))
 		p.Do(t.Context(), answers(time.Second, resilience.OK), nil)
-		state, _ := p.BreakerState()
-		assert.Equal(t, breaker.Open, state)
+		assert.Equal(t, breaker.Open, p.State().Breaker)
 	})
 }
 
@@ -331,9 +336,8 @@ func TestPanicPassesOnAndLeavesNothingBehind(t *testing.T) {
 		assert.PanicsWithValue(t, "boom", func() {
 			p.Do(t.Context(), func(context.Context, resilience.Attempt) resilience.Result { panic("boom") }, &seen)
 		})
-		assert.Zero(t, p.Inflight())
-		state, _ := p.BreakerState()
-		assert.Equal(t, breaker.Open, state, "it counts as thrown")
+		assert.Zero(t, p.State().Inflight)
+		assert.Equal(t, breaker.Open, p.State().Breaker, "it counts as thrown")
 		assert.Contains(t, seen.lines(), "attempt ended 1 first thrown 0s")
 		time.Sleep(time.Second)
 		assert.Equal(t, resilience.Success, p.Do(t.Context(), answers(0, resilience.OK), nil).End, "probe and bulkhead permit are free")
@@ -342,15 +346,15 @@ func TestPanicPassesOnAndLeavesNothingBehind(t *testing.T) {
 
 // badObserver does all that an observer must not.
 type badObserver struct {
-	p     *resilience.Policy
+	p     tested
 	seen  []breaker.State
 	calls int
 }
 
 func (o *badObserver) Observe(e resilience.Event) {
 	o.calls++
-	if state, ok := o.p.BreakerState(); ok && e.Kind == resilience.BreakerChanged {
-		o.seen = append(o.seen, state)
+	if state := o.p.State(); e.Kind == resilience.BreakerChanged {
+		o.seen = append(o.seen, state.Breaker)
 	}
 	panic("observer")
 }

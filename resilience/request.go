@@ -3,6 +3,8 @@ package resilience
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,11 +24,13 @@ func (e End) String() string {
 	return [...]string{"success", "degraded", "failed", "rejected"}[e]
 }
 
-func end(o Outcome) End {
+func end(r Result) End {
 	switch {
-	case o == OK:
+	case r.Degraded:
+		return Degraded
+	case r.Outcome == OK:
 		return Success
-	case o.Rejected():
+	case r.Outcome.Rejected():
 		return RejectedByGuard
 	}
 	return Failed
@@ -37,101 +41,143 @@ type Report struct {
 	Request uint64 // its number within the policy, from 1
 	End     End
 	Result  // of the last attempt; where a wait was interrupted, Err is an *InterruptedError
-	// Attempts is 1 and one more for each retry, refused ones included.
+	// Attempts is 1 and one more for each retry and hedge, refused ones
+	// included.
 	Attempts int
 	// Calls is how many attempts were handed to the transport.
 	Calls int
 	// Timeouts is how many of those a timeout guard ended.
 	Timeouts int
-	// Waited is the time spent between attempts.
+	// Hedges is how many of those were sent beside another.
+	Hedges int
+	// BudgetExhausted says that an empty budget refused a retry or a hedge.
+	BudgetExhausted bool
+	// Waited is the time spent between attempts, and for permits.
 	Waited time.Duration
 	// Duration is the time from the start of the request to its end.
 	Duration time.Duration
 }
 
-// request is the state of one request, on the one goroutine that makes it.
+// request is the state of one request.
 type request struct {
 	policy   *Policy
-	call     Call
-	observer Observer
+	job      Request
 	id       uint64
-	kind     AttemptKind
-	now      time.Time // as of the last event that took time
-	report   Report
+	attempts atomic.Int32 // made so far
+	first    branch       // the one on the goroutine of the caller
+
+	telling sync.Mutex // events of branches that run at once
+}
+
+func (r *request) begin(p *Policy, job Request) {
+	r.policy, r.job, r.id = p, job, p.requests.Add(1)
+	r.attempts.Store(1)
+	r.first = branch{request: r, attempt: 1, now: time.Now()}
+}
+
+// forget lets go of what the request holds, before it is used again.
+func (r *request) forget() {
+	r.policy, r.job, r.first = nil, Request{}, branch{}
+}
+
+// branch is a request on one goroutine: a hedge is a branch beside the first.
+type branch struct {
+	*request
+	kind    AttemptKind
+	attempt int       // the number of the present attempt
+	now     time.Time // as of the last event that took time
+	forked  bool      // other branches of the request run at the same time
+	report  Report
 }
 
 // next runs the rest of the stack: the guards, then the call.
-func (r *request) next(ctx context.Context, rest []layer) Result {
+func (b *branch) next(ctx context.Context, rest []layer) Result {
 	if len(rest) > 0 {
-		return rest[0].run(ctx, r, rest[1:])
+		return rest[0].run(ctx, b, rest[1:])
 	}
-	return r.attempt(ctx)
+	return b.call(ctx)
 }
 
-// event begins an event of this request.
-func (r *request) event(k EventKind) Event {
+// again begins one more attempt.
+func (b *branch) again(kind AttemptKind) {
+	b.kind, b.attempt = kind, int(b.attempts.Add(1))
+}
+
+// event begins an event of this branch.
+func (b *branch) event(k EventKind) Event {
 	return Event{
-		Kind: k, Policy: r.policy.config.Name, Request: r.id, At: r.now,
-		Attempt: r.report.Attempts, AttemptKind: r.kind,
+		Kind: k, Policy: b.policy.config.Name, Request: b.id, At: b.now,
+		Attempt: b.attempt, AttemptKind: b.kind,
 	}
+}
+
+// tell passes an event on to the request's observer.
+func (b *branch) tell(e Event) {
+	if b.forked {
+		b.telling.Lock()
+		defer b.telling.Unlock()
+	}
+	notify(b.job.Observer, e)
 }
 
 // reject counts and tells a guard's refusal.
-func (r *request) reject(err *RejectedError) Result {
-	if r.observer != nil {
-		e := r.event(Rejected)
+func (b *branch) reject(err *RejectedError) Result {
+	if b.job.Observer != nil {
+		e := b.event(Rejected)
 		e.Outcome = err.By
 		e.Err = err
-		notify(r.observer, e)
+		b.tell(e)
 	}
 	return Result{Outcome: err.By, Err: err}
 }
 
-// attempt hands one attempt to the transport.
-func (r *request) attempt(ctx context.Context) (result Result) {
+// call hands one attempt to the transport.
+func (b *branch) call(ctx context.Context) (result Result) {
 	if ctx.Err() != nil { // nobody waits for the answer any more
 		return interrupted(ctx)
 	}
 	deadline, limited := ctx.Deadline()
 	a := Attempt{
-		Policy: r.policy.config.Name, Request: r.id, Number: r.report.Attempts,
-		Kind: r.kind, Started: r.now,
+		Policy: b.policy.config.Name, Request: b.id, Number: b.attempt, Kind: b.kind, Started: b.now,
 	}
 	if limited {
-		a.Timeout = max(deadline.Sub(r.now), 1)
+		a.Timeout = max(deadline.Sub(b.now), 1)
 	}
-	r.report.Calls++
-	inflight := r.policy.inflight.Add(1)
-	if r.observer != nil {
-		e := r.event(AttemptStarted)
+	b.report.Calls++
+	if b.kind == Hedge {
+		b.report.Hedges++
+	}
+	inflight := b.policy.inflight.Add(1)
+	if b.job.Observer != nil {
+		e := b.event(AttemptStarted)
 		e.Inflight = int(inflight)
-		notify(r.observer, e)
+		b.tell(e)
 	}
 
 	returned := false
 	defer func() {
-		r.now = time.Now()
-		inflight := r.policy.inflight.Add(-1) + 1
+		b.now = time.Now()
+		inflight := b.policy.inflight.Add(-1) + 1
 		if !returned { // the call panics: that passes on, but it ended
 			result = Result{Outcome: Thrown}
 		}
-		duration := r.now.Sub(a.Started)
+		duration := b.now.Sub(a.Started)
 		capped := result.Outcome == Timeout
 		if capped {
-			r.report.Timeouts++
+			b.report.Timeouts++
 			if limited {
 				duration = min(duration, deadline.Sub(a.Started))
 			}
 		}
-		if r.observer != nil {
-			e := r.event(AttemptEnded)
+		if b.job.Observer != nil {
+			e := b.event(AttemptEnded)
 			e.Outcome, e.Err = result.Outcome, result.Err
 			e.Duration, e.Capped = duration, capped
 			e.Inflight = int(inflight)
-			notify(r.observer, e)
+			b.tell(e)
 		}
 	}()
-	result = settle(ctx, r.call(ctx, a))
+	result = settle(ctx, b.job.Call(ctx, a))
 	returned = true
 	return result
 }
@@ -159,4 +205,29 @@ func interrupted(ctx context.Context) Result {
 		return Result{Outcome: Timeout, Err: cause}
 	}
 	return Result{Outcome: Cancelled, Err: cause}
+}
+
+// pause sleeps for d, or until the context ends, and counts the time as
+// waited. It says whether d has passed.
+func (b *branch) pause(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	passed := false
+	select {
+	case <-timer.C:
+		passed = true
+	case <-ctx.Done():
+	}
+	b.waited()
+	return passed
+}
+
+// waited counts the time since the last event as waited.
+func (b *branch) waited() {
+	now := time.Now()
+	b.report.Waited += now.Sub(b.now)
+	b.now = now
 }

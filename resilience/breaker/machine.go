@@ -89,7 +89,7 @@ type Machine struct {
 	changes    uint64
 	openUntil  time.Time
 	reopened   int // how often it opened since it was closed last
-	window     window
+	memory     memory
 	half       halfOpen
 }
 
@@ -107,7 +107,7 @@ type probe struct {
 
 // NewMachine returns a closed machine. The config must be valid.
 func NewMachine(c Config) Machine {
-	return Machine{cfg: c, generation: 1, window: newWindow(c.Window)}
+	return Machine{cfg: c, generation: 1, memory: newMemory(c.Window)}
 }
 
 // State is the state as of the last call of another method.
@@ -115,8 +115,8 @@ func (m *Machine) State() State { return m.state }
 
 // Counts is what the window holds at now.
 func (m *Machine) Counts(now time.Time) Counts {
-	m.window.advance(now)
-	return m.window.counts
+	m.memory.slide(now)
+	return m.memory.counts
 }
 
 // Acquire asks for a permit. An open machine whose time is over becomes
@@ -173,7 +173,7 @@ func (m *Machine) doneClosed(r Result, now time.Time) (bool, Change) {
 	if r.Verdict == Neutral {
 		return false, Change{}
 	}
-	m.window.record(now, r.Verdict == Failure, m.isSlow(r))
+	m.memory.record(now, r.Verdict == Failure, m.isSlow(r))
 	if m.tripped() {
 		return true, m.open(now)
 	}
@@ -182,7 +182,7 @@ func (m *Machine) doneClosed(r Result, now time.Time) (bool, Change) {
 
 // tripped says whether what the window holds opens the breaker.
 func (m *Machine) tripped() bool {
-	c := &m.window.counts
+	c := &m.memory.counts
 	if n := m.cfg.Window.Consecutive; n > 0 {
 		return c.Consecutive >= n
 	}
@@ -284,6 +284,6 @@ func (m *Machine) become(s State, now time.Time) Change {
 // before no longer counts.
 func (m *Machine) begin() {
 	m.generation++
-	m.window.reset()
+	m.memory.reset()
 	m.half = halfOpen{running: m.half.running[:0], lastProbe: m.half.lastProbe}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/retrylab/retrylab/resilience"
+	"github.com/retrylab/retrylab/resilience/budget"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -150,6 +151,7 @@ type Description struct {
 	MaxAttempts    int           // of its retries, multiplied where they are nested; 1 without one
 	AttemptTimeout time.Duration // the shortest timeout around an attempt; 0: none
 	Guards         []string      // kinds, outermost first
+	Budget         string        // kind of the first budget among its retries and hedges; "": none
 }
 
 // Describe sums a policy up.
@@ -160,14 +162,23 @@ func Describe(c resilience.Config) Description {
 		switch g := g.(type) {
 		case resilience.RetryGuard:
 			d.MaxAttempts *= g.MaxAttempts
+			d.spends(g.Budget)
 			d.AttemptTimeout = 0 // what is outside of a retry bounds the request
 		case resilience.TimeoutGuard:
 			if d.AttemptTimeout == 0 || g.Limit < d.AttemptTimeout {
 				d.AttemptTimeout = g.Limit
 			}
+		case resilience.HedgeGuard:
+			d.spends(g.Budget)
 		}
 	}
 	return d
+}
+
+func (d *Description) spends(c *budget.Config) {
+	if c != nil && d.Budget == "" {
+		d.Budget = string(c.Kind)
+	}
 }
 
 // faultsOf splits a validation error into its lines.

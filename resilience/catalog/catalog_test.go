@@ -9,7 +9,13 @@ import (
 	"github.com/retrylab/retrylab/resilience"
 	"github.com/retrylab/retrylab/resilience/backoff"
 	"github.com/retrylab/retrylab/resilience/breaker"
+	"github.com/retrylab/retrylab/resilience/budget"
+	"github.com/retrylab/retrylab/resilience/bulkhead"
 	"github.com/retrylab/retrylab/resilience/catalog"
+	"github.com/retrylab/retrylab/resilience/hedge"
+	"github.com/retrylab/retrylab/resilience/httpcall"
+	"github.com/retrylab/retrylab/resilience/ratelimit"
+	"github.com/retrylab/retrylab/resilience/throttle"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -21,6 +27,7 @@ func TestThePublishedPolicies(t *testing.T) {
 	for _, e := range catalog.Builtin().Entries() {
 		got = append(got, catalog.Describe(e.Config))
 	}
+	require.Greater(t, len(got), 7)
 	assert.Equal(t, []catalog.Description{
 		{Name: "no-retry-low-timeout", MaxAttempts: 1, AttemptTimeout: 180 * ms, Guards: []string{"timeout"}},
 		{Name: "no-retry-standard-timeout", MaxAttempts: 1, AttemptTimeout: 260 * ms, Guards: []string{"timeout"}},
@@ -29,7 +36,15 @@ func TestThePublishedPolicies(t *testing.T) {
 		{Name: "jitter", MaxAttempts: 3, AttemptTimeout: 260 * ms, Guards: []string{"retry", "timeout"}},
 		{Name: "circuit-breaker", MaxAttempts: 3, AttemptTimeout: 260 * ms, Guards: []string{"retry", "breaker", "timeout"}},
 		{Name: "bulkhead", MaxAttempts: 3, AttemptTimeout: 260 * ms, Guards: []string{"retry", "bulkhead", "timeout"}},
-	}, got)
+	}, got[:7])
+	assert.Equal(t, []catalog.Description{
+		{Name: "payments", MaxAttempts: 3, AttemptTimeout: time.Second, Guards: []string{"fallback", "breaker", "retry", "timeout"}},
+		{Name: "retry-budget", MaxAttempts: 3, AttemptTimeout: 260 * ms, Guards: []string{"retry", "timeout"}, Budget: "window"},
+		{Name: "grpc-throttled", MaxAttempts: 3, AttemptTimeout: 260 * ms, Guards: []string{"retry", "timeout"}, Budget: "tokens"},
+		{Name: "aws-standard", MaxAttempts: 3, AttemptTimeout: 260 * ms, Guards: []string{"retry", "timeout"}, Budget: "quota"},
+		{Name: "hedged", MaxAttempts: 1, AttemptTimeout: 260 * ms, Guards: []string{"timeout", "hedge"}, Budget: "window"},
+		{Name: "adaptive-throttle", MaxAttempts: 3, AttemptTimeout: 260 * ms, Guards: []string{"throttle", "retry", "timeout"}},
+	}, got[7:])
 
 	e, err := catalog.Builtin().Lookup("circuit-breaker")
 	require.NoError(t, err)
@@ -54,7 +69,7 @@ func TestShownSourceReadsBackAsTheSamePolicy(t *testing.T) {
 
 func TestLookupNamesTheKnownOnes(t *testing.T) {
 	_, err := catalog.Builtin().Lookup("jitterr")
-	assert.EqualError(t, err, `unknown policy "jitterr", known are: no-retry-low-timeout, no-retry-standard-timeout, immediate-retry, exponential-backoff, jitter, circuit-breaker, bulkhead`)
+	assert.EqualError(t, err, `unknown policy "jitterr", known are: no-retry-low-timeout, no-retry-standard-timeout, immediate-retry, exponential-backoff, jitter, circuit-breaker, bulkhead, payments, retry-budget, grpc-throttled, aws-standard, hedged, adaptive-throttle`)
 }
 
 // decode reads one policy from JSON, as a JavaScript object comes.
@@ -92,7 +107,16 @@ func TestEveryKeyIsRead(t *testing.T) {
 			"retryOn": ["timeout", "429", 429, "bulkhead_full"], "retryAfter": {"max": "5s"}}},
 		{"breaker": {"window": {"time": "10s"}, "failureRate": 0.25, "minCalls": 7, "slowCall": {"over": "1s", "rate": 0.75},
 			"openFor": {"initial": "1s", "multiplier": 2, "max": "8s"}, "halfOpen": {"calls": 2, "maxWait": "3s"}, "counts": ["5xx", "throw"]}},
-		{"bulkhead": {"maxConcurrent": 16}}
+		{"bulkhead": {"maxConcurrent": 16, "maxWait": "1s", "maxQueue": 4}},
+		{"rateLimit": {"permits": 10, "per": "1s", "maxWait": "50ms"}},
+		{"throttle": {"k": 1.5, "window": "1m"}},
+		{"hedge": {"after": {"percentile": 99}, "max": 2, "budget": {"kind": "concurrency", "percent": 10, "min": 1}}},
+		{"hedge": {"after": "120ms"}},
+		{"fallback": {"status": 202, "body": "{}", "on": ["breaker_open"]}},
+		{"fallback": {"cache": {"ttl": "30s"}}},
+		{"retry": {"budget": {"kind": "window", "ratio": 0.1, "minPerSecond": 1, "ttl": "5s", "name": "all"}}},
+		{"retry": {"budget": {"kind": "tokens", "max": 20, "ratio": 0.2}}},
+		{"retry": {"budget": {"kind": "quota", "capacity": 100, "cost": 2, "timeoutCost": 3}}}
 	]}`)
 	require.NoError(t, err)
 	assert.Equal(t, resilience.VU, c.Scope)
@@ -113,8 +137,50 @@ func TestEveryKeyIsRead(t *testing.T) {
 			},
 			Counts: resilience.SetOf(resilience.HTTP5xx, resilience.Thrown),
 		},
-		c.Guards[3],
-	}, c.Guards)
+		resilience.BulkheadGuard{Config: bulkhead.Config{MaxConcurrent: 16, MaxWait: time.Second, MaxQueue: 4}},
+		resilience.RateLimitGuard{Config: ratelimit.Config{Permits: 10, Per: time.Second, MaxWait: 50 * ms}},
+		resilience.ThrottleGuard{Config: throttle.Config{K: 1.5, Window: time.Minute}},
+		resilience.HedgeGuard{Config: hedge.Config{Percentile: 99, Max: 2}, Budget: &budget.Config{Kind: budget.Concurrency, Percent: 10, Min: 1}},
+		resilience.HedgeGuard{Config: hedge.Config{After: 120 * ms, Max: 1}},
+		resilience.FallbackGuard{
+			On:    resilience.SetOf(resilience.BreakerOpen),
+			Value: &httpcall.Response{Status: 202, Body: []byte("{}")},
+		},
+		resilience.FallbackGuard{On: resilience.DefaultFallbackOn(), CacheTTL: 30 * time.Second},
+	}, c.Guards[:len(c.Guards)-3])
+	var budgets []budget.Config
+	for _, g := range c.Guards[len(c.Guards)-3:] {
+		budgets = append(budgets, *g.(resilience.RetryGuard).Budget)
+	}
+	assert.Equal(t, []budget.Config{
+		{Kind: budget.Window, Name: "all", Ratio: 0.1, MinPerSecond: 1, TTL: 5 * time.Second},
+		{Kind: budget.Tokens, Max: 20, Ratio: 0.2},
+		{Kind: budget.Quota, Capacity: 100, Cost: 2, TimeoutCost: 3},
+	}, budgets)
+}
+
+func TestFaultsOfTheOtherGuards(t *testing.T) {
+	for body, fault := range map[string]string{
+		`{"bulkhead": {"maxConcurrent": 1, "maxQueue": 3}}`:                    "guards[0].bulkhead.maxQueue: has no meaning without maxWait",
+		`{"rateLimit": {"permits": 0}}`:                                        "guards[0].rateLimit.per: is missing",
+		`{"rateLimit": {"permits": 0, "per": "1s"}}`:                           "guards[0].rateLimit.permits: 0 is not in 1 … 1000000000",
+		`{"throttle": {"k": 0.5}}`:                                             "guards[0].throttle.k: 0.5 is not in 1 … 1000",
+		`{"hedge": {}}`:                                                        "guards[0].hedge.after: is missing",
+		`{"hedge": {"after": {"percentile": 100}}}`:                            "guards[0].hedge.after.percentile: 100 is not between 0 and 100",
+		`{"hedge": {"after": "1s", "max": 0}}`:                                 "guards[0].hedge.max: 0 is not in 1 … 10",
+		`{"fallback": {}}`:                                                     "guards[0].fallback.value: give exactly one of a value, a function, a cache",
+		`{"fallback": {"value": 1, "status": 200}}`:                            "guards[0].fallback: give either value, or status and body",
+		`{"fallback": {"status": 99}}`:                                         "guards[0].fallback.status: 99 is not in 100 … 599",
+		`{"fallback": {"function": "f"}}`:                                      `guards[0].fallback.function: "f" is not a function`,
+		`{"fallback": {"value": 1, "on": []}}`:                                 "guards[0].fallback.on: wants one failure at least",
+		`{"retry": {"budget": {}}}`:                                            "guards[0].retry.budget.kind: is missing",
+		`{"retry": {"budget": {"kind": "windw"}}}`:                             `guards[0].retry.budget.kind: "windw" is none of window, tokens, quota, concurrency`,
+		`{"retry": {"budget": {"kind": "tokens", "ttl": "1s"}}}`:               "guards[0].retry.budget.ttl: unknown key; known are: kind, name, max, ratio",
+		`{"retry": {"budget": {"kind": "window", "ratio": -1, "ttl": "1ms"}}}`: "guards[0].retry.budget.ratio: -1 is not in 0 … 1000",
+	} {
+		_, err := decode(t, `{"name": "p", "guards": [`+body+`]}`)
+		assert.ErrorContains(t, err, fault, body)
+	}
 }
 
 func TestOneErrorNamesEveryFaultWithItsPath(t *testing.T) {
@@ -133,17 +199,17 @@ func TestOneErrorNamesEveryFaultWithItsPath(t *testing.T) {
 		`limit: unknown key; known are: name, scope, guards`,
 		`name: 7 is not a text`,
 		`scope: "all" is none of instance, vu`,
-		`guards[0].retry.backof: unknown key; known are: maxAttempts, backoff, jitter, retryOn, retryAfter`,
+		`guards[0].retry.backof: unknown key; known are: maxAttempts, backoff, jitter, retryOn, retryAfter, budget`,
 		`guards[0].retry.maxAttempts: 2.5 is not a whole number`,
-		`guards[0].retry.retryOn[0]: "ok" is none of timeout, connect, reset, 4xx, 429, 5xx, cancelled, throw, breaker_open, bulkhead_full`,
+		`guards[0].retry.retryOn[0]: "ok" is none of timeout, connect, reset, 4xx, 429, 5xx, cancelled, throw, breaker_open, bulkhead_full, rate_limited, throttled`,
 		`guards[0].retry.jitter: "ful" is none of none, full, equal, decorrelated, {factor: f}, {add: f}`,
 		`guards[1].timeout: "fast" is no duration, such as 260ms, 1.5s or PT1S`,
 		`guards[2].breaker.window: give exactly one of calls, time, consecutive`,
 		`guards[2].breaker.failureRate: 3 is not in (0, 1]`,
 		`guards[3].bulkhead.maxConcurrent: is missing`,
-		`guards[4].retri: is no guard; guards are: retry, timeout, breaker, bulkhead`,
-		`guards[5]: is not one guard, such as {timeout: 260ms}; guards are: retry, timeout, breaker, bulkhead`,
-		`guards[6]: is not one guard, such as {timeout: 260ms}; guards are: retry, timeout, breaker, bulkhead`,
+		`guards[4].retri: is no guard; guards are: fallback, retry, timeout, breaker, bulkhead, rateLimit, hedge, throttle`,
+		`guards[5]: is not one guard, such as {timeout: 260ms}; guards are: fallback, retry, timeout, breaker, bulkhead, rateLimit, hedge, throttle`,
+		`guards[6]: is not one guard, such as {timeout: 260ms}; guards are: fallback, retry, timeout, breaker, bulkhead, rateLimit, hedge, throttle`,
 	}, invalid.Faults)
 }
 

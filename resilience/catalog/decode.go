@@ -9,7 +9,12 @@ import (
 	"github.com/retrylab/retrylab/resilience"
 	"github.com/retrylab/retrylab/resilience/backoff"
 	"github.com/retrylab/retrylab/resilience/breaker"
+	"github.com/retrylab/retrylab/resilience/budget"
 	"github.com/retrylab/retrylab/resilience/bulkhead"
+	"github.com/retrylab/retrylab/resilience/hedge"
+	"github.com/retrylab/retrylab/resilience/httpcall"
+	"github.com/retrylab/retrylab/resilience/ratelimit"
+	"github.com/retrylab/retrylab/resilience/throttle"
 )
 
 // decodeGuard reads the body of a guard.
@@ -18,12 +23,17 @@ type decodeGuard func(d *decoder, path string, body any) resilience.Guard
 // guardKinds are the guards by their keys in a policy, in the order in which
 // errors name them.
 func guardKinds() ([]string, map[string]decodeGuard) {
-	return []string{"retry", "timeout", "breaker", "bulkhead"}, map[string]decodeGuard{
-		"retry":    (*decoder).retry,
-		"timeout":  (*decoder).timeout,
-		"breaker":  (*decoder).breaker,
-		"bulkhead": (*decoder).bulkhead,
-	}
+	return []string{"fallback", "retry", "timeout", "breaker", "bulkhead", "rateLimit", "hedge", "throttle"},
+		map[string]decodeGuard{
+			"fallback":  (*decoder).fallback,
+			"retry":     (*decoder).retry,
+			"timeout":   (*decoder).timeout,
+			"breaker":   (*decoder).breaker,
+			"bulkhead":  (*decoder).bulkhead,
+			"rateLimit": (*decoder).rateLimit,
+			"hedge":     (*decoder).hedge,
+			"throttle":  (*decoder).throttle,
+		}
 }
 
 func (d *decoder) policy(path string, tree any) resilience.Config {
@@ -79,17 +89,129 @@ func (d *decoder) timeout(path string, body any) resilience.Guard {
 }
 
 func (d *decoder) bulkhead(path string, body any) resilience.Guard {
-	o := d.object(path, body, "maxConcurrent")
+	o := d.object(path, body, "maxConcurrent", "maxWait", "maxQueue")
 	o.require("maxConcurrent")
-	return resilience.BulkheadGuard{Config: bulkhead.Config{MaxConcurrent: o.integer("maxConcurrent", 1)}}
+	return resilience.BulkheadGuard{Config: bulkhead.Config{
+		MaxConcurrent: o.integer("maxConcurrent", 1),
+		MaxWait:       o.duration("maxWait", 0),
+		MaxQueue:      o.integer("maxQueue", 0),
+	}}
+}
+
+func (d *decoder) rateLimit(path string, body any) resilience.Guard {
+	o := d.object(path, body, "permits", "per", "maxWait")
+	o.require("permits")
+	o.require("per")
+	return resilience.RateLimitGuard{Config: ratelimit.Config{
+		Permits: o.integer("permits", 1),
+		Per:     o.duration("per", time.Second),
+		MaxWait: o.duration("maxWait", 0),
+	}}
+}
+
+func (d *decoder) throttle(path string, body any) resilience.Guard {
+	o := d.object(path, body, "k", "window")
+	return resilience.ThrottleGuard{Config: throttle.Config{
+		K:      o.number("k", resilience.DefaultThrottleK),
+		Window: o.duration("window", resilience.DefaultThrottleWindow),
+	}}
+}
+
+func (d *decoder) hedge(path string, body any) resilience.Guard {
+	o := d.object(path, body, "after", "max", "budget")
+	o.require("after")
+	g := resilience.HedgeGuard{Config: hedge.Config{Max: o.integer("max", 1)}, Budget: o.budget("budget")}
+	if _, nested := o.get("after").(map[string]any); nested {
+		a := o.object("after", "percentile")
+		a.require("percentile")
+		g.Percentile = a.number("percentile", 0)
+	} else {
+		g.After = o.duration("after", 1)
+	}
+	return g
+}
+
+// Function stands for a function of the caller's own in a tree: the value of
+// fallback, or of its key function.
+type Function struct{}
+
+func (d *decoder) fallback(path string, body any) resilience.Guard {
+	g := resilience.FallbackGuard{On: resilience.DefaultFallbackOn()}
+	if _, ok := body.(Function); ok {
+		g.Function = true
+		return g
+	}
+	o := d.object(path, body, "value", "status", "body", "function", "cache", "on")
+	g.On = o.outcomes("on", g.On)
+	if o.has("function") {
+		if _, g.Function = o.get("function").(Function); !g.Function {
+			d.fault(o.at("function"), "%s is not a function", show(o.get("function")))
+		}
+	}
+	if o.has("cache") {
+		c := o.object("cache", "ttl")
+		c.require("ttl")
+		g.CacheTTL = c.duration("ttl", 1)
+	}
+	switch {
+	case o.has("value") && (o.has("status") || o.has("body")):
+		d.fault(path, "give either value, or status and body")
+	case o.has("value"):
+		g.Value = o.get("value")
+	case o.has("status") || o.has("body"):
+		status := o.integer("status", 200)
+		if status < 100 || status > 599 {
+			d.fault(o.at("status"), "%d is not in 100 … 599", status)
+		}
+		g.Value = &httpcall.Response{Status: status, Body: []byte(o.text("body", ""))}
+	}
+	return g
+}
+
+// budget reads a budget, whose keys depend on its kind. Nil: there is none.
+func (o *object) budget(key string) *budget.Config {
+	if !o.has(key) {
+		return nil
+	}
+	keys := map[budget.Kind][]string{
+		budget.Window:      {"ratio", "minPerSecond", "ttl"},
+		budget.Tokens:      {"max", "ratio"},
+		budget.Quota:       {"capacity", "cost", "timeoutCost"},
+		budget.Concurrency: {"percent", "min"},
+	}
+	var kind string
+	if values, ok := o.get(key).(map[string]any); ok {
+		kind, _ = values["kind"].(string)
+	}
+	b := o.object(key, append([]string{"kind", "name"}, keys[budget.Kind(kind)]...)...)
+	if b == nil {
+		return nil
+	}
+	c := budget.Default(budget.Kind(kind))
+	if !b.has("kind") {
+		o.d.fault(b.at("kind"), "is missing")
+		return &c
+	}
+	c.Name = b.text("name", "")
+	c.Ratio = b.number("ratio", c.Ratio)
+	c.MinPerSecond = b.number("minPerSecond", c.MinPerSecond)
+	c.TTL = b.duration("ttl", c.TTL)
+	c.Max = b.number("max", c.Max)
+	c.Capacity = b.number("capacity", c.Capacity)
+	c.Cost = b.number("cost", c.Cost)
+	c.TimeoutCost = b.number("timeoutCost", c.TimeoutCost)
+	c.Percent = b.number("percent", c.Percent)
+	c.Min = b.integer("min", c.Min)
+	return &c
 }
 
 func (d *decoder) retry(path string, body any) resilience.Guard {
-	o := d.object(path, body, "maxAttempts", "backoff", "jitter", "retryOn", "retryAfter")
+	o := d.object(path, body, "maxAttempts", "backoff", "jitter", "retryOn", "retryAfter", "budget")
 	g := resilience.RetryGuard{
 		MaxAttempts:   o.integer("maxAttempts", resilience.DefaultMaxAttempts),
 		RetryOn:       o.outcomes("retryOn", resilience.DefaultRetryOn()),
 		MaxRetryAfter: resilience.DefaultMaxRetryAfter,
+		Budget:        o.budget("budget"),
 	}
 	b := o.object("backoff", "initial", "multiplier", "max")
 	g.Backoff = backoff.Schedule{
@@ -98,12 +220,9 @@ func (d *decoder) retry(path string, body any) resilience.Guard {
 		Max:        b.duration("max", resilience.DefaultMaxWait),
 	}
 	g.Backoff.Jitter, g.Backoff.Fraction = o.jitter("jitter")
-	switch value := o.get("retryAfter").(type) {
-	case nil:
-	case map[string]any:
+	if _, nested := o.get("retryAfter").(map[string]any); nested {
 		g.MaxRetryAfter = o.object("retryAfter", "max").duration("max", resilience.DefaultMaxRetryAfter)
-	default:
-		_ = value
+	} else {
 		g.IgnoreRetryAfter = o.choice("retryAfter", "respect", "respect", "ignore") == "ignore"
 	}
 	return g

@@ -106,9 +106,9 @@ func TestTimeoutGuardCancelsTheCallOnTheServer(t *testing.T) {
 	})
 	p, err := resilience.New(resilience.Config{Name: "p", Guards: []resilience.Guard{resilience.TimeoutGuard{Limit: 20 * time.Millisecond}}})
 	require.NoError(t, err)
-	report := p.Do(t.Context(), func(ctx context.Context, a resilience.Attempt) resilience.Result {
+	report := p.Do(t.Context(), resilience.Request{Call: func(ctx context.Context, a resilience.Attempt) resilience.Result {
 		return httpcall.Do(ctx, transport, a, httpcall.Request{URL: s.URL})
-	}, nil)
+	}})
 	assert.Equal(t, resilience.Timeout, report.Outcome)
 	<-gone
 }
