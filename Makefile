@@ -6,8 +6,8 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 10s
 LAB_FLAGS   ?=
 
-# The race detector needs a C compiler.
-RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
+# The race detector needs cgo and a C compiler.
+RACE := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
 
 .DEFAULT_GOAL := help
 .PHONY: help build test race lint fuzz bench lab lab-short check clean
@@ -19,7 +19,7 @@ build: ## Build bin/retrylab.
 	$(GO) build -o $(BIN) ./cmd/retrylab
 
 test: ## Run all tests, with the race detector where there is a C compiler.
-	@[ -n "$(RACE)" ] || echo "no C compiler found: testing without the race detector" >&2
+	@[ -n "$(RACE)" ] || echo "no cgo or no C compiler: testing without the race detector" >&2
 	$(GO) test $(RACE) -timeout 5m ./...
 
 race: ## Run the tests of what is shared between goroutines, ten times over.
@@ -27,6 +27,7 @@ race: ## Run the tests of what is shared between goroutines, ten times over.
 
 lint: ## gofmt, go vet, staticcheck.
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); [ -z "$$unformatted" ] || { echo "not gofmt-ed: $$unformatted" >&2; exit 1; }
+	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 
@@ -45,7 +46,9 @@ lab: build ## Run the 17 published runs (quick mode) and print the report.
 	./$(BIN) lab $(LAB_FLAGS)
 
 lab-short: build
-	@out=$$(mktemp -d) && trap 'rm -rf "$$out"' EXIT && ./$(BIN) lab --duration 1s --out "$$out/lab" && ls "$$out/lab" | grep -c . >/dev/null
+	@out=$$(mktemp -d) && trap 'rm -rf "$$out"' EXIT && ./$(BIN) lab --duration 1s --out "$$out/lab" && \
+	cd "$$out/lab" && [ "$$(ls *.summary.json | wc -l)" = 17 ] && [ "$$(ls *.run.json | wc -l)" = 17 ] && \
+	ls comparison.csv comparison.md comparison.json comparison.html >/dev/null
 
 check: lint test lab-short ## All that must pass before a change lands.
 

@@ -37,6 +37,8 @@ type grammar struct {
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 
 	Verbose bool `short:"v" help:"Log debug messages too."`
+	// VersionFlag is what users of other tools try first.
+	VersionFlag kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // session is what a verb gets beside its flags.
@@ -88,6 +90,7 @@ func newParser(g *grammar, streams Streams) (*kong.Kong, error) {
 		kong.Description("Measures what a retry really costs: calls sent downstream for each request, work thrown away, and what was gained.\n\n"+
 			"Exit codes: 0 ok, 1 internal failure, 2 usage, 99 a threshold or gate failed, 100 and 101 setup or teardown timed out, "+
 			"104 invalid configuration or input, 105 interrupted, 107 the script threw."),
+		kong.Vars{"version": versionLine()},
 		kong.Writers(streams.Out, streams.Err),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(decodeDuration)),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),

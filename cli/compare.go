@@ -37,7 +37,7 @@ func (c compareCmd) Run(s *session) error {
 		return err
 	}
 	if len(warnings) > 0 {
-		return invalid(fmt.Errorf("%d of the files given are not in the report", len(warnings)))
+		return invalid(fmt.Errorf("the report is made, with warnings: %d", len(warnings)))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ type downstreamCmd struct {
 	Param        map[string]string `short:"p" placeholder:"NAME=VALUE" help:"A parameter of the scenario, such as -p failureRate=0.2."`
 	Addr         string            `default:"127.0.0.1:0" help:"Where to listen; port 0 is a free one."`
 	Public       bool              `help:"Allow an address beyond loopback."`
-	Seed         uint64            `help:"Of the calls' fates. Default: a random one, which is printed."`
+	Seed         *uint64           `help:"Of the calls' fates. Default: a random one, which is printed."`
 	Cancellation string            `default:"ignore" enum:"ignore,at-dequeue,mid-work" help:"What a call does when its caller is gone: ${enum}."`
 	List         bool              `help:"List the scenarios and their parameters, and end."`
 }
@@ -43,9 +44,9 @@ func (c downstreamCmd) Run(s *session) error {
 	if err != nil {
 		return invalid(err)
 	}
-	config := downstream.Config{Scenario: scenario, Seed: c.Seed, Logger: s.log, Public: c.Public}
-	if config.Seed == 0 {
-		config.Seed = rand.Uint64N(1<<53-1) + 1 // a number that JSON keeps whole
+	config := downstream.Config{Scenario: scenario, Seed: rand.Uint64N(1 << 53), Logger: s.log, Public: c.Public} // a number that JSON keeps whole
+	if c.Seed != nil {
+		config.Seed = *c.Seed
 	}
 	if config.Cancellation, err = downstream.ParseCancellation(c.Cancellation); err != nil {
 		return invalid(err)
@@ -70,11 +71,13 @@ func (c downstreamCmd) Run(s *session) error {
 }
 
 func (downstreamCmd) list(s *session) error {
+	var text strings.Builder
 	for _, info := range downstream.Scenarios() {
-		fmt.Fprintf(s.Out, "%s\n  %s\n", info.Name, info.Doc)
+		fmt.Fprintf(&text, "%s\n  %s\n", info.Name, info.Doc)
 		for _, p := range info.Params {
-			fmt.Fprintf(s.Out, "    -p %s\n", strings.TrimSpace(fmt.Sprintf("%s=%v  %s (%s)", p.Name, p.Default, p.Doc, p.Type)))
+			fmt.Fprintf(&text, "    -p %s=%v  %s (%s)\n", p.Name, p.Default, p.Doc, p.Type)
 		}
 	}
-	return nil
+	_, err := io.WriteString(s.Out, text.String())
+	return err
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/retrylab/retrylab/lab"
 	"github.com/retrylab/retrylab/runner"
@@ -64,10 +65,36 @@ func exitCode(err error) int {
 	return exitInternal
 }
 
-// fail says what went wrong, if anything, and returns the exit code.
+// fail says what went wrong, if anything, in one line, and returns the exit
+// code. The whole of a long error is logged where debug messages are.
 func (s *session) fail(err error) int {
 	if err != nil {
-		fmt.Fprintf(s.Err, "retrylab: %v\n", err)
+		line := oneLine(err.Error())
+		if line != strings.TrimSpace(err.Error()) {
+			s.log.Debug(err.Error())
+		}
+		fmt.Fprintf(s.Err, "retrylab: %s\n", line)
 	}
 	return exitCode(err)
+}
+
+// oneLine joins the lines of an error. Of a script's stack it keeps the first
+// place that is in a file.
+func oneLine(text string) string {
+	var parts []string
+	placed := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		place, isFrame := strings.CutPrefix(line, "at ")
+		switch {
+		case line == "":
+		case !isFrame:
+			parts = append(parts, line)
+			placed = false
+		case !placed && !strings.HasSuffix(place, "(native)"):
+			parts[max(len(parts)-1, 0)] += " (at " + place + ")"
+			placed = true
+		}
+	}
+	return strings.Join(parts, "; ")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -24,7 +25,7 @@ type labCmd struct {
 	Vus      *int           `help:"Virtual users of each run, instead of the mode's."`
 	Duration *time.Duration `help:"Length of each run, instead of the mode's."`
 	Reps     *int           `help:"Repetitions, instead of the mode's."`
-	Only     []string       `placeholder:"PATTERN" help:"Only the runs with this number or name, such as 07 or '*-random-failures'."`
+	Only     []string       `sep:"none" placeholder:"PATTERN" help:"Only the runs with this number or name, such as 07 or '*-random-failures'."`
 	Out      string         `placeholder:"FOLDER" help:"Results folder, which must hold no other lab. Default: a new one under results/."`
 	Seed     uint64         `default:"1" help:"Of the servers' fates in the first repetition; each further one has the next. Default: ${default}."`
 	K6       string         `name:"k6" placeholder:"PATH" help:"A k6 build with the extension, to be used instead of the built-in runner."`
@@ -55,10 +56,11 @@ func (c labCmd) Run(s *session) error {
 	config.Progress = p.show
 	ran := lab.Run(s.ctx, config)
 	p.finish(ran == nil)
-	if errors.Is(ran, lab.ErrResultsTaken) {
-		return ran
+	reported := c.report(s, config.Folder)
+	if ran != nil && errors.Is(reported, compare.ErrNoRuns) {
+		reported = nil // no run has ended, and it is said why
 	}
-	return errors.Join(ran, c.report(s, config.Folder))
+	return errors.Join(ran, reported)
 }
 
 func (c labCmd) config(s *session) (lab.Config, error) {
@@ -93,10 +95,17 @@ func (c labCmd) config(s *session) (lab.Config, error) {
 	}
 	out := c.Out
 	if out == "" {
-		out = lab.DefaultFolder("results", plan, mode, time.Now())
+		out, err = lab.ClaimNew("results", plan, mode)
+	} else {
+		err = lab.Claim(out, plan, mode)
 	}
-	return lab.Config{Plan: plan, Mode: mode, Folder: out, Seed: c.Seed, Runner: runner, Scripts: scripts.FS}, nil
+	return lab.Config{
+		Plan: plan, Mode: mode, Folder: out, Seed: c.Seed, Runner: runner, Scripts: scripts.FS, Hard: s.hard,
+	}, err
 }
+
+// k6Patience is how long a k6 build may take to tell its version.
+const k6Patience = 10 * time.Second
 
 // k6Runner is a k6 build, which must be there and tell its version.
 func k6Runner(ctx context.Context, path string) (lab.Runner, error) {
@@ -107,21 +116,26 @@ func k6Runner(ctx context.Context, path string) (lab.Runner, error) {
 	if found, err = filepath.Abs(found); err != nil {
 		return lab.Runner{}, fmt.Errorf("k6: %w", err)
 	}
-	told, err := exec.CommandContext(ctx, found, "version").Output()
+	ctx, cancel := context.WithTimeout(ctx, k6Patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, found, "version")
+	cmd.WaitDelay = time.Second
+	told, err := cmd.Output()
 	if err != nil {
 		return lab.Runner{}, fmt.Errorf("k6: %s version: %w", path, err)
 	}
 	first, _, _ := strings.Cut(string(told), "\n")
-	return lab.Runner{Name: "k6", Version: strings.TrimSpace(first), Path: found, Args: []string{"run"}}, nil
+	version, isK6 := strings.CutPrefix(strings.TrimSpace(first), "k6 ")
+	if !isK6 {
+		return lab.Runner{}, fmt.Errorf("k6: %s is no k6: its version is %q", path, first)
+	}
+	return lab.Runner{Name: "k6", Version: version, Path: found, Args: []string{"run"}}, nil
 }
 
 // report compares what the lab has measured, prints it and writes it down.
 func (c labCmd) report(s *session, folder string) error {
 	runs, warnings, err := compare.Read(folder)
 	s.warn(warnings)
-	if errors.Is(err, compare.ErrNoRuns) {
-		return nil // interrupted before the first run had ended
-	}
 	if err != nil {
 		return err
 	}
@@ -137,17 +151,19 @@ func (c labCmd) report(s *session, folder string) error {
 }
 
 func (labCmd) list(s *session) error {
+	var text strings.Builder
 	for _, name := range lab.PlanNames() {
 		plan, err := lab.BuiltinPlan(name)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.Out, "%s: %s\n", plan.Name, plan.Title)
+		fmt.Fprintf(&text, "%s: %s\n", plan.Name, plan.Title)
 		for _, r := range plan.Runs {
-			fmt.Fprintf(s.Out, "  %02d %s\n", r.Number, r.Name())
+			fmt.Fprintf(&text, "  %02d %s\n", r.Number, r.Name())
 		}
 	}
-	return nil
+	_, err := io.WriteString(s.Out, text.String())
+	return err
 }
 
 // runOverhead is about what a run takes beside its load: the start of a

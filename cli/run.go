@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,13 +22,13 @@ type runCmd struct {
 	Iterations *int64         `short:"i" help:"How many iterations all virtual users share."`
 
 	Env               map[string]string `short:"e" mapsep:"none" placeholder:"NAME=VALUE" help:"An entry of the script's __ENV."`
-	SummaryExport     string            `env:"K6_SUMMARY_EXPORT" placeholder:"FILE" help:"Write the summary there, as JSON in the shape of k6's."`
+	SummaryExport     string            `placeholder:"FILE" help:"Write the summary there, as JSON in the shape of k6's."`
 	SummaryTrendStats []string          `placeholder:"STAT" help:"Figures of each trend: avg, min, med, max, count, p(N)."`
-	NoSummary         bool              `env:"K6_NO_SUMMARY" help:"Print no summary."`
-	NoThresholds      bool              `env:"K6_NO_THRESHOLDS" help:"Ignore the script's thresholds."`
+	NoSummary         bool              `help:"Print no summary."`
+	NoThresholds      bool              `help:"Ignore the script's thresholds."`
 	NoSetup           bool              `help:"Do not run setup."`
 	NoTeardown        bool              `help:"Do not run teardown."`
-	NoColor           bool              `env:"K6_NO_COLOR" help:"Print no colours."`
+	NoColor           bool              `help:"Print no colours."`
 	Quiet             bool              `short:"q" help:"Show no progress."`
 }
 
@@ -41,6 +44,9 @@ wins. Ctrl-C ends the iterations, and teardown and summary still happen; a secon
 }
 
 func (c runCmd) Run(s *session) error {
+	if err := c.environment(); err != nil {
+		return invalid(err)
+	}
 	config := runner.Config{
 		Script: c.Script, Env: c.Env, Environ: os.Environ(),
 		Overrides: runner.Options{
@@ -57,9 +63,9 @@ func (c runCmd) Run(s *session) error {
 	if c.NoTeardown {
 		config.Overrides.NoTeardown = &c.NoTeardown
 	}
-	var p runProgress
+	p := &runProgress{s: s}
 	if !c.Quiet {
-		p.s = s
+		s.log.SetOutput(p) // so that the bar and the log do not overwrite each other
 		config.Progress, config.ProgressInterval = p.show, p.interval()
 	}
 	_, err := runner.Run(s.ctx, config)
@@ -67,13 +73,50 @@ func (c runCmd) Run(s *session) error {
 	return err
 }
 
+// environment reads what the environment says of this command, unless a flag
+// says otherwise. An empty variable says nothing.
+func (c *runCmd) environment() error {
+	if c.SummaryExport == "" {
+		c.SummaryExport = os.Getenv("K6_SUMMARY_EXPORT")
+	}
+	for name, flag := range map[string]*bool{
+		"K6_NO_SUMMARY": &c.NoSummary, "K6_NO_THRESHOLDS": &c.NoThresholds, "K6_NO_COLOR": &c.NoColor,
+	} {
+		text := os.Getenv(name)
+		if *flag || text == "" {
+			continue
+		}
+		value, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("%s: %q is neither true nor false", name, text)
+		}
+		*flag = value
+	}
+	if _, ok := c.Env[""]; ok {
+		return errors.New("env: a name is missing before =")
+	}
+	return nil
+}
+
 // runProgress shows how far a run is: a bar on a terminal, a line every ten
 // seconds elsewhere.
 type runProgress struct {
 	s      *session
-	bars   *mpb.Progress
-	bar    *mpb.Bar
 	status atomic.Value // string; the bar is drawn on another goroutine
+
+	mu   sync.Mutex
+	bars *mpb.Progress // nil: no bar is drawn now
+	bar  *mpb.Bar
+}
+
+// Write writes to stderr, above the bar where there is one.
+func (p *runProgress) Write(data []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bars != nil {
+		return p.bars.Write(data)
+	}
+	return p.s.Err.Write(data)
 }
 
 const plainProgress = 10 * time.Second
@@ -87,6 +130,7 @@ func (p *runProgress) interval() time.Duration {
 
 func (p *runProgress) show(status runner.Status) {
 	if status.Phase != runner.Running {
+		p.finish() // before teardown and the summary write anything
 		return
 	}
 	line := fmt.Sprintf("%s/%s, %d of %d VUs, %d iterations",
@@ -99,6 +143,8 @@ func (p *runProgress) show(status runner.Status) {
 	}
 	p.status.Store(line)
 	const steps = 1000
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.bars == nil {
 		p.bars = mpb.New(mpb.WithOutput(p.s.Err), mpb.WithWidth(40))
 		p.bar = p.bars.AddBar(steps, mpb.BarRemoveOnComplete(),
@@ -114,10 +160,14 @@ func (p *runProgress) show(status runner.Status) {
 	p.bar.SetCurrent(min(done, steps-1)) // complete only once the run is over
 }
 
+// finish takes the bar away.
 func (p *runProgress) finish() {
-	if p.bar == nil {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bars == nil {
 		return
 	}
 	p.bar.Abort(true)
 	p.bars.Wait()
+	p.bars, p.bar = nil, nil
 }

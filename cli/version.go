@@ -6,14 +6,18 @@ import (
 	"runtime/debug"
 )
 
-// release is the version of the sources; the changelog has the same.
+// release is the version that the sources lead up to.
 const release = "0.1.0"
 
 type versionCmd struct{}
 
 func (versionCmd) Run(s *session) error {
-	_, err := fmt.Fprintf(s.Out, "retrylab %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintln(s.Out, versionLine())
 	return err
+}
+
+func versionLine() string {
+	return fmt.Sprintf("retrylab %s (%s, %s/%s)", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // version is the release, with the commit where the build recorded it.

@@ -28,11 +28,9 @@ func (r Run) errorRate() (float64, bool) {
 	return ratio(f, okF, n, okN)
 }
 
-// seconds is the time of the load, or else the time by which k6 divided.
+// seconds is the time by which the runner divides its counts to get rates: that
+// of the whole run, setup, graceful stop and teardown included.
 func (r Run) seconds() (float64, bool) {
-	if r.Setup != nil && r.Setup.MeasuredMS > 0 {
-		return r.Setup.MeasuredMS / 1000, true
-	}
 	n, okN := r.requests()
 	rate, okRate := r.Metrics.value("resilience_requests", Counter, "rate")
 	return ratio(n, okN, rate, okRate)

@@ -237,11 +237,19 @@ func (n *noter) severalLabs() {
 func scope(labels []string, total int) string {
 	switch {
 	case len(labels) == total && total > 1:
-		return fmt.Sprintf("all %d runs", total)
+		return allOf(total)
 	case len(labels) > 4:
 		return fmt.Sprintf("%d of %d runs", len(labels), total)
 	}
 	return runsWord(labels)
+}
+
+// allOf is "all 17 runs", or "the one run".
+func allOf(n int) string {
+	if n == 1 {
+		return "the one run"
+	}
+	return fmt.Sprintf("all %d runs", n)
 }
 
 // runsWord is "run 05" or "runs 05 and 06".

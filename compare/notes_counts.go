@@ -33,7 +33,7 @@ func (n *noter) counts() {
 		n.add("counts", without, nil, nil, "The server's counts are missing in %s: the caller's stand alone.", scope(without, n.total()))
 	case both == 0:
 	case len(differ) == 0:
-		n.add("counts", nil, nil, nil, "The caller's and the server's counts of calls agree in all of %s.%s", plural(both, "run"), missing)
+		n.add("counts", nil, nil, nil, "The caller's and the server's counts of calls agree in %s.%s", allOf(both), missing)
 	default:
 		n.add("counts", differ, rows, []string{"retry_amplification_factor", "downstream_calls", "downstream_received", "count_difference"},
 			"The caller's and the server's counts of calls agree in %d of %s; calls received − sent: %s.%s",

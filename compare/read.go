@@ -90,11 +90,20 @@ func (r *reader) add(path string) {
 		r.warn(path, "%v", reason(err))
 	}
 	for _, match := range matches {
-		if info, err := os.Stat(match); err == nil && info.IsDir() {
-			r.addDir(match)
-		} else if filepath.Base(match) != "comparison.json" {
-			r.addFile(match)
-		}
+		r.addMatch(match)
+	}
+}
+
+// addMatch adds what a pattern has found: what a lab writes beside its runs
+// was not meant.
+func (r *reader) addMatch(path string) {
+	info, err := os.Stat(path)
+	switch base := filepath.Base(path); {
+	case err == nil && info.IsDir():
+		r.addDir(path)
+	case strings.HasPrefix(base, "comparison.") || base == "lab.json":
+	default:
+		r.addFile(path)
 	}
 }
 

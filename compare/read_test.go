@@ -61,7 +61,7 @@ func TestReadLab(t *testing.T) {
 	require.Equal(t, 1, first.Number)
 	require.Equal(t, 180.0, first.Policy.AttemptTimeoutMS)
 	require.Equal(t, map[string]float64{"delay_ms": 220}, first.Scenario.Params)
-	require.Equal(t, 3312.0, first.Setup.MeasuredMS)
+	require.Equal(t, 3000.0, first.Setup.DurationMS)
 
 	bare := runs[8]
 	require.Nil(t, bare.Setup)

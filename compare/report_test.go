@@ -183,7 +183,7 @@ func TestNotes(t *testing.T) {
 func TestAgreementOfAllCountsIsSaid(t *testing.T) {
 	runs, _, err := compare.Read(lab + "/0[125]-*")
 	require.NoError(t, err)
-	require.Contains(t, note(t, compare.Build(runs), "counts").Text, "agree in all of 4 runs")
+	require.Contains(t, note(t, compare.Build(runs), "counts").Text, "agree in all 4 runs")
 }
 
 func TestRepetitionsOfSomethingElseAreSaid(t *testing.T) {

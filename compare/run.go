@@ -65,9 +65,8 @@ type Setup struct {
 	// VUs is the number of callers, each waiting for its answer before it asks
 	// again; 0 if the run offered its load in another way.
 	VUs int
-	// DurationMS is the planned and MeasuredMS the actual time of the load, the
-	// graceful stop included, in milliseconds.
-	DurationMS, MeasuredMS float64
+	// DurationMS is the planned time of the load, in milliseconds.
+	DurationMS float64
 	// Runner and Machine describe the program and the computer.
 	Runner, Machine string
 	// StartedAt and EndedAt are zero if not known.

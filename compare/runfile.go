@@ -41,7 +41,6 @@ type runFile struct {
 	} `json:"machine"`
 	StartedAt   time.Time      `json:"started_at"`
 	EndedAt     time.Time      `json:"ended_at"`
-	MeasuredMS  float64        `json:"measured_ms"`
 	ExitCode    int            `json:"exit_code"`
 	Interrupted bool           `json:"interrupted"`
 	Downstream  map[string]any `json:"downstream"`
@@ -87,8 +86,8 @@ func parseRun(data []byte) (runFile, error) {
 		return runFile{}, errors.New("number, repetition or vus is below 0")
 	case file.Policy.MaxAttempts < 0 || file.Policy.MaxAttempts > maxAttempts:
 		return runFile{}, fmt.Errorf("max_attempts %d is not in 0 to %d", file.Policy.MaxAttempts, maxAttempts)
-	case file.MeasuredMS < 0 || file.DurationMS < 0 || file.Policy.AttemptTimeoutMS < 0:
-		return runFile{}, errors.New("measured_ms, duration_ms or attempt_timeout_ms is below 0")
+	case file.DurationMS < 0 || file.Policy.AttemptTimeoutMS < 0:
+		return runFile{}, errors.New("duration_ms or attempt_timeout_ms is below 0")
 	}
 	return file, nil
 }
@@ -104,8 +103,8 @@ func (f runFile) setup() *Setup {
 	}
 	return &Setup{
 		Plan: f.Plan, Mode: f.Mode, Script: f.Script, Seed: f.Seed, VUs: f.VUs,
-		DurationMS: f.DurationMS, MeasuredMS: f.MeasuredMS,
-		Runner:  strings.TrimSpace(f.Runner.Name + " " + f.Runner.Version),
-		Machine: machine, StartedAt: f.StartedAt, EndedAt: f.EndedAt, ExitCode: f.ExitCode,
+		DurationMS: f.DurationMS,
+		Runner:     strings.TrimSpace(f.Runner.Name + " " + f.Runner.Version),
+		Machine:    machine, StartedAt: f.StartedAt, EndedAt: f.EndedAt, ExitCode: f.ExitCode,
 	}
 }

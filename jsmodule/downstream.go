@@ -1,9 +1,9 @@
 package jsmodule
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -53,7 +53,10 @@ func (i *Instance) newDownstream(call sobek.ConstructorCall) *sobek.Object {
 	})
 	set(call.This, "record", func(sobek.FunctionCall) sobek.Value {
 		tree, snapshot, err := d.stats()
-		thrown(err)
+		if err != nil {
+			i.host.Logger().WithError(err).Warn("the server keeps no account that can be read: downstream_* metrics are missing")
+			return sobek.Null()
+		}
 		d.record(snapshot)
 		return rt.ToValue(tree)
 	})
@@ -188,11 +191,13 @@ func (d *jsDownstream) stats() (tree any, snapshot stats.Snapshot, err error) {
 	if err != nil {
 		return nil, snapshot, err
 	}
-	if err := json.Unmarshal(body, &snapshot); err != nil {
+	if err := errors.Join(json.Unmarshal(body, &snapshot), json.Unmarshal(body, &tree)); err != nil {
 		return nil, snapshot, fmt.Errorf("stats of the downstream: %w", err)
 	}
-	err = json.NewDecoder(bytes.NewReader(body)).Decode(&tree)
-	return tree, snapshot, err
+	if snapshot.Scenario == "" {
+		return nil, snapshot, fmt.Errorf("stats of the downstream: %s/stats is not of a retrylab server", d.url)
+	}
+	return tree, snapshot, nil
 }
 
 // record pushes the server's own account as samples.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/retrylab/retrylab/resilience"
 	"github.com/retrylab/retrylab/resilience/breaker"
+	"github.com/sirupsen/logrus"
 )
 
 // metricSet are the host's handles of the module's metrics.
@@ -77,11 +78,12 @@ type recorder struct {
 	instance  *Instance
 	ctx       context.Context
 	tags      Tags
+	log       logrus.FieldLogger
 	attemptMs []any
 }
 
 func (i *Instance) recorder(policy string) *recorder {
-	return &recorder{instance: i, ctx: i.host.Context(), tags: i.host.Tags("policy", policy)}
+	return &recorder{instance: i, ctx: i.host.Context(), tags: i.host.Tags("policy", policy), log: i.host.Logger()}
 }
 
 func (r *recorder) push(at time.Time, samples ...Sample) {
@@ -116,14 +118,14 @@ func (r *recorder) Observe(e resilience.Event) {
 		r.push(e.At, Sample{Metric: m.fallbacks, Value: 1})
 	case resilience.Waiting:
 		r.push(e.At, Sample{Metric: m.waitDuration, Value: milliseconds(e.Duration)})
-		r.instance.host.Logger().WithFields(map[string]any{
+		r.log.WithFields(map[string]any{
 			"policy": e.Policy, "attempt": e.Attempt, "outcome": e.Outcome.String(), "wait": e.Duration.String(),
 		}).Debug("waiting to retry")
 	case resilience.BreakerChanged:
 		r.push(e.At,
 			Sample{Metric: m.breakerTransitions, Value: 1},
 			Sample{Metric: m.breakerState, Value: stateValue(e.To)})
-		r.instance.host.Logger().WithFields(map[string]any{
+		r.log.WithFields(map[string]any{
 			"policy": e.Policy, "from": e.From.String(), "to": e.To.String(),
 		}).Info("circuit breaker changed state")
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -19,13 +20,15 @@ import (
 // ImportPath is the name under which scripts import the module.
 const ImportPath = "k6/x/resilience"
 
-// drainTime is how long Close waits for the servers' calls in progress.
-const drainTime = 2 * time.Second
+// drainTime is how long Close lets the servers' calls in progress go on: they
+// may be the leftovers of callers that gave up, of which nobody waits for the end.
+const drainTime = 100 * time.Millisecond
 
 // Module is what all VUs of a process share: the policies by name, and the
 // servers that scripts started. It may be used by many goroutines at once.
 type Module struct {
-	run uint64 // makes request ids of this process distinct from another's
+	run      uint64        // makes request ids of this process distinct from another's
+	requests atomic.Uint64 // and this one those of all its policies
 
 	mu       sync.Mutex
 	policies map[string]*resilience.Policy
@@ -48,7 +51,8 @@ func New() *Module {
 	}
 }
 
-// Close stops the servers that scripts have started.
+// Close stops the servers that scripts have started. Work that they still do
+// is cut off.
 func (m *Module) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +60,9 @@ func (m *Module) Close() error {
 	defer cancel()
 	var errs []error
 	for name, s := range m.servers {
-		errs = append(errs, s.listener.Close(ctx))
+		if err := s.listener.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			errs = append(errs, err)
+		}
 		delete(m.servers, name)
 	}
 	return errors.Join(errs...)

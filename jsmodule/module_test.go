@@ -3,8 +3,10 @@ package jsmodule_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -116,13 +118,13 @@ func TestRequestOverHTTPTellsItsOutcomeAndPushesItsSamples(t *testing.T) {
 		({ ok: o.ok, status: o.status, attempts: o.attempts, calls: o.downstreamCalls, timeouts: o.timeouts,
 		   rejectedBy: o.rejectedBy, degraded: o.degraded, waitedMs: o.waitedMs, n: o.attemptMs.length,
 		   code: o.error.code, name: o.error.name, message: o.error.message,
-		   body: o.response.json().ok, type: o.response.headers['Content-Type'], received: record.received });
+		   body: o.response.json('ok'), whole: o.response.json().ok, type: o.response.headers['Content-Type'], received: record.received });
 	`)
 	assert.Equal(t, map[string]any{
 		"ok": false, "status": int64(503), "attempts": int64(3), "calls": int64(3), "timeouts": int64(0),
 		"rejectedBy": nil, "degraded": false, "waitedMs": int64(0), "n": int64(3),
 		"code": "http_5xx", "name": "StatusError", "message": "status 503 Service Unavailable",
-		"body": false, "type": "application/json", "received": int64(6),
+		"body": false, "whole": false, "type": "application/json", "received": int64(6),
 	}, got)
 	for metric, want := range map[string]float64{
 		"resilience_requests": 2, "resilience_attempts": 6, "resilience_downstream_calls": 6, "resilience_retries": 4,
@@ -231,6 +233,9 @@ func TestWrongArgumentsAreTypeErrorsThatSayWhatIsWanted(t *testing.T) {
 		`policy.get('/call')`:                                              `get: "/call" is not an absolute http or https URL`,
 		`policy.post('http://127.0.0.1/', 7)`:                              `post: the body must be a string, an ArrayBuffer or an object of form fields; got the number 7`,
 		`policy.get('http://127.0.0.1/', { header: {} })`:                  `get: unknown parameter "header"; known are: headers`,
+		`policy.request('G T', 'http://127.0.0.1/')`:                       `g t: method: "G T" is not a word of letters, digits`,
+		`policy.get('http://127.0.0.1/', { headers: { X: 'a\nb' } })`:      `get: headers: X: "a\nb" has a control character in it`,
+		`policy.execute(async () => 1)`:                                    `the function returned a promise`,
 		`policy.execute(7)`:                                                `policy.execute takes a function (attempt) => result; got the number 7`,
 		`policy.execute(() => 1, { isFailure: 7 })`:                        `isFailure must be a function`,
 		`new Downstream('fixed-delay')`:                                    `new Downstream takes an object {scenario, params, seed, cancellation, name} or {url}; got the string "fixed-delay"`,
@@ -279,4 +284,74 @@ func TestInterruptedRuntimeIsNotHeldUp(t *testing.T) {
 	_, err := h.rt.RunString(`new Policy('jitter').execute(() => { stop(); for (;;) {} }); throw new Error('went on')`)
 	var interrupted *sobek.InterruptedError
 	assert.ErrorAs(t, err, &interrupted)
+}
+
+func TestServerThatIsNoneOfOursIsOnlyWarnedOf(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, `{"a": 1}`) }))
+	defer s.Close()
+	h := newHost(t, newModule(t))
+	require.NoError(t, h.rt.Set("base", s.URL))
+	assert.Nil(t, h.run(t, `new Downstream({ url: base }).record()`))
+	assert.Contains(t, h.logged.LastEntry().Message, "downstream_* metrics are missing")
+	_, err := h.rt.RunString(`new Downstream({ url: base }).stats()`)
+	assert.ErrorContains(t, err, "is not of a retrylab server")
+}
+
+func TestRequestsOfTheSamePolicyInSeveralVUsHaveIdsOfTheirOwn(t *testing.T) {
+	var mu sync.Mutex
+	ids := map[string]int{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		ids[r.Header.Get("X-Request-Id")]++
+		w.WriteHeader(503)
+	}))
+	defer s.Close()
+	m := newModule(t)
+	for range 2 {
+		h := newHost(t, m)
+		require.NoError(t, h.rt.Set("base", s.URL))
+		h.run(t, `const p = new Policy({ name: 'v', scope: 'vu', guards: [{ retry: { maxAttempts: 2 } }] });
+			p.get(base); p.get(base); p.get(base, { headers: { 'x-request-id': 'mine' } });`)
+	}
+	assert.Len(t, ids, 5)
+	assert.Equal(t, 4, ids["mine"])
+}
+
+func TestFallbackFunctionRunsOnTheVU(t *testing.T) {
+	h := newHost(t, newModule(t))
+	got := h.run(t, `
+		const p = new Policy({ name: 'f', guards: [{ fallback: (e) => 'instead of ' + e.code }] });
+		const q = new Policy({ name: 'g', guards: [{ fallback: { function: (e) => { throw new Error('nor this') }, on: ['5xx'] } }] });
+		const r = new Policy({ name: 'h', guards: [{ fallback: { status: 202, body: '{"queued": true}' } }] });
+		const a = p.execute(() => ({ status: 503 })), b = q.execute(() => ({ status: 500 })), c = r.execute(() => { throw 1 });
+		({ a: [a.ok, a.degraded, a.result, a.error.code], b: [b.ok, b.degraded, b.error.message], c: [c.degraded, c.status, c.response.json('queued')] });
+	`).(map[string]any)
+	assert.Equal(t, []any{false, true, "instead of http_5xx", "http_5xx"}, got["a"])
+	assert.Contains(t, got["b"].([]any)[2], "nor this")
+	assert.Equal(t, []any{true, int64(202), true}, got["c"])
+	assert.Equal(t, 2.0, h.count("resilience_fallbacks"))
+	assert.Zero(t, h.count("resilience_success"), "a degraded request is no success")
+}
+
+func TestBudgetAndHedgeAreSeenByTheScript(t *testing.T) {
+	h := newHost(t, newModule(t))
+	got := h.run(t, `
+		const p = new Policy({ name: 'b', guards: [{ retry: { budget: { kind: 'tokens', max: 2 } } }] });
+		const before = p.budget.balance;
+		const o = p.execute(() => ({ status: 500 }));
+		const down = new Downstream({ scenario: 'latency-tail-spike', params: { delay: 0, every: 2, spike: '10s' }, cancellation: 'mid-work' });
+		const hedged = new Policy({ name: 'hedge', guards: [{ hedge: { after: 20 } }] });
+		const answers = [hedged.get(down.url + '/call'), hedged.get(down.url + '/call')];
+		({ before, after: p.budget.balance, by: o.rejectedBy, code: o.error.code, attempts: o.attempts,
+		   ok: answers.map((a) => a.ok), calls: answers.map((a) => a.downstreamCalls) });
+	`).(map[string]any)
+	assert.Equal(t, map[string]any{
+		"before": int64(2), "after": int64(1), "by": "budget", "code": "http_5xx", "attempts": int64(1),
+		"ok": []any{true, true}, "calls": []any{int64(1), int64(2)},
+	}, got)
+	assert.Equal(t, 1.0, h.count("resilience_rejected_budget"))
+	assert.Equal(t, 1.0, h.count("resilience_hedges"))
+	_, err := h.rt.RunString(`hedged.execute(() => 1)`)
+	assert.ErrorContains(t, err, `policy "hedge" hedges, which works for HTTP calls only`)
 }

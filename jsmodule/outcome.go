@@ -1,7 +1,6 @@
 package jsmodule
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/grafana/sobek"
 	"github.com/retrylab/retrylab/resilience"
 	"github.com/retrylab/retrylab/resilience/httpcall"
+	"github.com/tidwall/gjson"
 )
 
 // outcome is what a script gets of a request.
@@ -117,7 +117,8 @@ func errorName(err error) string {
 	return "Error"
 }
 
-// response is an answer in the shape of a response of k6/http.
+// response is an answer with the fields that a response of k6/http has too:
+// status, status_text, proto, url, body, headers, json(selector).
 func (i *Instance) response(r *httpcall.Response) *sobek.Object {
 	rt := i.host.Runtime()
 	o := rt.NewObject()
@@ -131,12 +132,18 @@ func (i *Instance) response(r *httpcall.Response) *sobek.Object {
 		set(headers, name, strings.Join(values, ", "))
 	}
 	set(o, "headers", headers)
-	set(o, "json", func(sobek.FunctionCall) sobek.Value {
-		var tree any
-		if err := json.Unmarshal(r.Body, &tree); err != nil {
-			panic(rt.NewGoError(fmt.Errorf("the body is no JSON: %w", err)))
+	set(o, "json", func(c sobek.FunctionCall) sobek.Value {
+		if !gjson.ValidBytes(r.Body) {
+			panic(rt.NewGoError(errors.New("the body is no JSON")))
 		}
-		return rt.ToValue(tree)
+		if isNothing(c.Argument(0)) {
+			return rt.ToValue(gjson.ParseBytes(r.Body).Value())
+		}
+		found := gjson.GetBytes(r.Body, c.Argument(0).String())
+		if !found.Exists() {
+			return sobek.Undefined()
+		}
+		return rt.ToValue(found.Value())
 	})
 	return o
 }

@@ -167,11 +167,12 @@ func (p *jsPolicy) http(method string, target, body, params sobek.Value) sobek.V
 	p.calling("policy." + strings.ToLower(method))
 	request := p.instance.parseRequest(method, target, body, params)
 	transport := p.instance.host.Transport()
-	run := p.instance.module.run
+	m := p.instance.module
+	if request.ID = request.Header.Get(httpcall.HeaderRequest); request.ID == "" {
+		request.ID = fmt.Sprintf("%016x-%d", m.run, m.requests.Add(1))
+	}
 	call := func(ctx context.Context, a resilience.Attempt) resilience.Result {
-		attempt := request // calls of a hedge are made at once
-		attempt.ID = fmt.Sprintf("%016x-%s-%d", run, a.Policy, a.Request)
-		return httpcall.Do(ctx, transport, a, attempt)
+		return httpcall.Do(ctx, transport, a, request)
 	}
 	report, record := p.do(call, method+" "+request.URL)
 	return p.outcome(report, record)
@@ -184,9 +185,6 @@ func (i *Instance) parseRequest(method string, target, body, params sobek.Value)
 		i.typeError("%s: the URL is missing", strings.ToLower(method))
 	}
 	r.URL = target.String()
-	if u, err := url.Parse(r.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		i.typeError("%s: %q is not an absolute http or https URL", strings.ToLower(method), r.URL)
-	}
 	if !isNothing(body) {
 		switch value := body.Export().(type) {
 		case string:
@@ -205,20 +203,27 @@ func (i *Instance) parseRequest(method string, target, body, params sobek.Value)
 				strings.ToLower(method), describe(body))
 		}
 	}
-	if isNothing(params) {
-		return r
+	if !isNothing(params) {
+		i.parseParams(&r, params)
 	}
+	if err := r.Validate(); err != nil {
+		i.typeError("%s: %v", strings.ToLower(method), err)
+	}
+	return r
+}
+
+// parseParams reads the last argument of an HTTP method.
+func (i *Instance) parseParams(r *httpcall.Request, params sobek.Value) {
 	for _, key := range params.ToObject(i.host.Runtime()).Keys() {
 		value := params.ToObject(i.host.Runtime()).Get(key)
 		if key != "headers" {
-			i.typeError("%s: unknown parameter %q; known are: headers", strings.ToLower(method), key)
+			i.typeError("%s: unknown parameter %q; known are: headers", strings.ToLower(r.Method), key)
 		}
 		headers := value.ToObject(i.host.Runtime())
 		for _, name := range headers.Keys() {
 			r.Header.Set(name, headers.Get(name).String())
 		}
 	}
-	return r
 }
 
 // execute makes one request of any protocol: the attempts are calls of a
@@ -279,8 +284,11 @@ func classify(rt *sobek.Runtime, value sobek.Value) resilience.Outcome {
 	if !ok {
 		return resilience.OK
 	}
-	status, ok := o.Get("status").(sobek.Value)
-	if !ok || isNothing(status) {
+	if _, ok := o.Export().(*sobek.Promise); ok {
+		panic(rt.NewTypeError("policy.execute: the function returned a promise, so its outcome is not known yet; give a function that is not async"))
+	}
+	status := o.Get("status")
+	if isNothing(status) {
 		return resilience.OK
 	}
 	code, ok := status.Export().(int64)

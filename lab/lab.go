@@ -21,10 +21,12 @@ import (
 type Config struct {
 	Plan    Plan
 	Mode    Mode
-	Folder  string // of the results; must hold no other lab
+	Folder  string // of the results; see Claim
 	Seed    uint64 // of the first repetition's servers; each further one has the next
 	Runner  Runner
 	Scripts fs.FS // where the plan's scripts are
+	// Hard, if not nil, kills the run in progress when it ends.
+	Hard context.Context
 	// Progress is told of each run as it starts and as it ends. May be nil.
 	Progress func(Progress)
 }
@@ -42,7 +44,7 @@ type Progress struct {
 // RunError is a run that its runner did not end well.
 type RunError struct {
 	Run      string
-	ExitCode int    // the runner's; -1: it was killed
+	ExitCode int    // the runner's; -1: it was killed, or wrote no summary
 	Message  string // the last line that it wrote
 }
 
@@ -70,9 +72,6 @@ func Run(ctx context.Context, c Config) error {
 	if err := c.Mode.Validate(); err != nil {
 		return fmt.Errorf("mode %s: %w", c.Mode.Name, err)
 	}
-	if err := claim(c.Folder); err != nil {
-		return err
-	}
 	scripts, err := os.MkdirTemp("", "retrylab-scripts-")
 	if err != nil {
 		return fmt.Errorf("scripts: %w", err)
@@ -81,7 +80,7 @@ func Run(ctx context.Context, c Config) error {
 	if err := os.CopyFS(scripts, c.Scripts); err != nil {
 		return fmt.Errorf("scripts: %w", err)
 	}
-	l := &lab{Config: c, scripts: scripts, id: fmt.Sprintf("%s-%d", c.Plan.Name, time.Now().UnixNano())}
+	l := &lab{Config: c, scripts: scripts, id: fmt.Sprintf("%s-%s-%s", c.Plan.Name, c.Mode.Name, time.Now().UTC().Format("20060102T150405.000Z"))}
 	return l.all(ctx)
 }
 
@@ -163,12 +162,12 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 	base := filepath.Join(l.Folder, fileName(r.Number, r.Name(), repetition, l.Mode.Repetitions))
 	record.StartedAt = time.Now()
 	var lastLine string
-	record.ExitCode, lastLine, err = l.Runner.run(ctx, job{
+	record.ExitCode, lastLine, err = l.Runner.run(ctx, l.Hard, job{
 		script:  filepath.Join(l.scripts, filepath.FromSlash(r.Script)),
 		env:     []string{"POLICY=" + r.Policy, "BASE_URL=" + server.URL()},
 		vus:     l.Mode.VUs,
 		length:  l.Mode.Duration,
-		summary: base + ".summary.json",
+		summary: base + summarySuffix,
 	})
 	record.EndedAt = time.Now()
 	record.Downstream = closeServer(server)
@@ -176,6 +175,9 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 		return err
 	}
 	record.Interrupted = ctx.Err() != nil
+	if _, missing := os.Stat(base + summarySuffix); missing != nil && record.ExitCode == 0 {
+		record.ExitCode, lastLine = -1, "it wrote no summary: is it a k6 build?"
+	}
 	if record.ExitCode != 0 {
 		record.ErrorMessage = lastLine
 	}

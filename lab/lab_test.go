@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -101,17 +103,34 @@ func TestFileNames(t *testing.T) {
 }
 
 func TestClaimRefusesAFolderWithALab(t *testing.T) {
+	plan, mode := Plan{Name: "p"}, Mode{Name: "m"}
 	for _, file := range []string{"01-x.run.json", "01-x-r2.summary.json", "comparison.csv"} {
 		dir := filepath.Join(t.TempDir(), "a [strange] folder*")
-		require.NoError(t, claim(dir), "a new folder")
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o644))
-		require.NoError(t, claim(dir), "a folder with something else in it")
+		require.NoError(t, os.MkdirAll(dir, 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, file), nil, 0o644))
-		assert.ErrorIs(t, claim(dir), ErrResultsTaken, file)
+		assert.ErrorIs(t, Claim(dir, plan, mode), ErrResultsTaken, file)
 	}
-	file := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(file, nil, 0o644))
-	assert.ErrorContains(t, claim(file), "results folder: ")
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o644))
+	require.NoError(t, Claim(dir, plan, mode), "a folder with something else in it")
+	assert.ErrorIs(t, Claim(dir, plan, mode), ErrResultsTaken, "it is this lab's now")
+	assert.ErrorContains(t, Claim(filepath.Join(dir, "notes.txt"), plan, mode), "results folder: ")
+}
+
+func TestLabsThatStartAtOnceGetFoldersOfTheirOwn(t *testing.T) {
+	root := t.TempDir()
+	folders := make([]string, 8)
+	var wg sync.WaitGroup
+	for i := range folders {
+		wg.Go(func() {
+			var err error
+			folders[i], err = ClaimNew(root, Plan{Name: "p"}, Mode{Name: "m"})
+			assert.NoError(t, err)
+		})
+	}
+	wg.Wait()
+	slices.Sort(folders)
+	assert.Len(t, slices.Compact(folders), 8)
 }
 
 func TestRunnerArgumentsAreOnesThatK6HasToo(t *testing.T) {
@@ -130,11 +149,12 @@ func config(t *testing.T, shell string) Config {
 	require.NoError(t, err)
 	plan, err = plan.Only([]string{"01", "02"})
 	require.NoError(t, err)
+	shell = `while [ "$1" != --summary-export ]; do shift; done; : > "$2"; ` + shell
 	return Config{
 		Plan: plan, Mode: Mode{Name: "test", VUs: 1, Duration: time.Second, Repetitions: 2},
-		Folder:  filepath.Join(t.TempDir(), "results"),
+		Folder:  t.TempDir(),
 		Seed:    5,
-		Runner:  Runner{Name: "fake", Version: "1", Path: "/bin/sh", Args: []string{"-c", shell, "fake"}},
+		Runner:  Runner{Name: "fake", Version: "1", Path: "/bin/sh", Args: []string{"-c", "set -- \"$@\" \nall=\"$*\"; " + shell, "fake"}},
 		Scripts: fstest.MapFS{"fixed-delay.js": &fstest.MapFile{}, "lib/x.js": &fstest.MapFile{}},
 	}
 }
@@ -181,7 +201,7 @@ func TestRunRecordsWhatWasRun(t *testing.T) {
 }
 
 func TestRunThatFailsDoesNotStopTheOthers(t *testing.T) {
-	c := config(t, `case "$*" in *POLICY=no-retry-low*) echo first >&2; echo "the reason" >&2; exit 107;; esac`)
+	c := config(t, `case "$all" in *POLICY=no-retry-low*) echo first >&2; echo "the reason" >&2; exit 107;; esac`)
 	err := Run(t.Context(), c)
 	var failure *RunError
 	require.ErrorAs(t, err, &failure)
@@ -199,22 +219,67 @@ func TestRunnerThatCannotBeStartedEndsTheLab(t *testing.T) {
 	assert.ErrorContains(t, Run(t.Context(), c), "start of ")
 }
 
+func TestRunWithoutASummaryFails(t *testing.T) {
+	c := config(t, `rm "$2"`)
+	err := Run(t.Context(), c)
+	var failure *RunError
+	require.ErrorAs(t, err, &failure)
+	assert.Contains(t, failure.Message, "it wrote no summary")
+	assert.Equal(t, -1, records(t, c.Folder)[0].ExitCode)
+}
+
+func TestEnvironmentsOptionsOfK6AreNotThoseOfALab(t *testing.T) {
+	t.Setenv("K6_STAGES", "1s:5")
+	c := config(t, `[ -z "$K6_STAGES" ] || exit 104; [ -n "$PATH" ] || exit 1`)
+	assert.NoError(t, Run(t.Context(), c))
+}
+
+// A runner that is a wrapper, and what it has started, do not outlive the lab.
+func TestInterruptReachesWhatARunnerHasStarted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := config(t, `: > "$0.started"; sleep 600; exit 0`)
+	marker := filepath.Join(t.TempDir(), "runner")
+	c.Runner.Args[2] = marker
+	go cancelWhen(marker+".started", cancel)
+	begin := time.Now()
+	assert.ErrorIs(t, Run(ctx, c), ErrInterrupted)
+	assert.Less(t, time.Since(begin), stopPatience)
+}
+
+func TestSecondInterruptKillsARunnerThatDoesNotStop(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	hard, kill := context.WithCancel(t.Context())
+	c := config(t, `trap ': > "$0.asked"' INT; : > "$0.started"; while :; do sleep 0.01; done`)
+	c.Hard = hard
+	marker := filepath.Join(t.TempDir(), "runner")
+	c.Runner.Args[2] = marker
+	go cancelWhen(marker+".started", cancel)
+	go cancelWhen(marker+".asked", kill)
+	begin := time.Now()
+	assert.ErrorIs(t, Run(ctx, c), ErrInterrupted)
+	assert.Less(t, time.Since(begin), stopPatience)
+	assert.Equal(t, -1, records(t, c.Folder)[0].ExitCode)
+}
+
+// cancelWhen cancels once a file is there.
+func cancelWhen(file string, cancel func()) {
+	for {
+		if _, err := os.Stat(file); err == nil {
+			cancel()
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
 func TestInterruptedLabStopsItsRunnerAndKeepsWhatWasMeasured(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	c := config(t, `case "$*" in *POLICY=no-retry-low*) exit 0;; esac
+	c := config(t, `case "$all" in *POLICY=no-retry-low*) exit 0;; esac
 		trap 'echo stopped >&2; exit 105' INT
 		: > "$0.started"; while :; do sleep 0.01; done`)
 	marker := filepath.Join(t.TempDir(), "runner")
 	c.Runner.Args[2] = marker
-	go func() {
-		for {
-			if _, err := os.Stat(marker + ".started"); err == nil {
-				cancel()
-				return
-			}
-			runtime.Gosched()
-		}
-	}()
+	go cancelWhen(marker+".started", cancel)
 	err := Run(ctx, c)
 	assert.ErrorIs(t, err, ErrInterrupted)
 	assert.EqualError(t, err, "the lab was interrupted after 1 of 4 runs")

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/google/renameio/v2/maybe"
 	"github.com/retrylab/retrylab/downstream/stats"
 )
 
@@ -70,6 +72,9 @@ type Machine struct {
 	Go   string `json:"go"`
 }
 
+// summarySuffix ends the name of a run's summary.
+const summarySuffix = ".summary.json"
+
 // fileName is the common start of a run's files.
 func fileName(number int, name string, repetition, repetitions int) string {
 	base := fmt.Sprintf("%02d-%s", number, name)
@@ -79,11 +84,15 @@ func fileName(number int, name string, repetition, repetitions int) string {
 	return base
 }
 
-// ErrResultsTaken says that a results folder holds another lab.
-var ErrResultsTaken = errors.New("already holds results of a lab; choose another folder with --out")
+// claimFile marks a folder as that of one lab.
+const claimFile = "lab.json"
 
-// claim makes the results folder, or takes an existing one that holds no lab.
-func claim(dir string) error {
+// ErrResultsTaken says that a results folder holds another lab.
+var ErrResultsTaken = errors.New("already holds a lab; choose another folder with --out")
+
+// Claim makes a results folder, or takes an existing one that holds no lab, and
+// marks it as this lab's. Of two labs that want the same folder one gets it.
+func Claim(dir string, p Plan, m Mode) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("results folder: %w", err)
 	}
@@ -96,7 +105,35 @@ func claim(dir string) error {
 			return fmt.Errorf("results folder %s %w", dir, ErrResultsTaken)
 		}
 	}
-	return nil
+	f, err := os.OpenFile(filepath.Join(dir, claimFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("results folder %s %w", dir, ErrResultsTaken)
+	}
+	if err != nil {
+		return fmt.Errorf("results folder: %w", err)
+	}
+	e := json.NewEncoder(f)
+	e.SetIndent("", "  ")
+	return errors.Join(e.Encode(map[string]any{
+		"plan": p.Name, "mode": m.Name, "vus": m.VUs, "duration_ms": m.Duration.Milliseconds(),
+		"repetitions": m.Repetitions, "runs": len(p.Runs), "started_at": time.Now(),
+	}), f.Close())
+}
+
+// ClaimNew claims a new folder under root, named after the plan, the mode and
+// the time, and returns it.
+func ClaimNew(root string, p Plan, m Mode) (string, error) {
+	name := fmt.Sprintf("%s-%s-%s", p.Name, m.Name, time.Now().Format("20060102-150405"))
+	for k := 1; ; k++ {
+		dir := filepath.Join(root, name)
+		if k > 1 {
+			dir += fmt.Sprintf("-%d", k)
+		}
+		err := Claim(dir, p, m)
+		if !errors.Is(err, ErrResultsTaken) {
+			return dir, err
+		}
+	}
 }
 
 // escapeGlob makes a folder's name stand for itself in a pattern.
@@ -112,36 +149,12 @@ func escapeGlob(dir string) string {
 	return string(escaped)
 }
 
-// DefaultFolder is a results folder of its own for a lab that starts now.
-func DefaultFolder(root string, p Plan, m Mode, now time.Time) string {
-	return filepath.Join(root, fmt.Sprintf("%s-%s-%s", p.Name, m.Name, now.Format("20060102-150405")))
-}
-
 // write puts a record into the folder, whole or not at all.
 func (r Record) write(dir string) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("record of run %s: %w", r.Name, err)
 	}
-	return writeAtomically(filepath.Join(dir, fileName(r.Number, r.Name, r.Repetition, r.Repetitions)+".run.json"), append(data, '\n'))
-}
-
-func writeAtomically(path string, data []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name()) // fails once it was renamed, as it should
-	if _, err := temp.Write(data); err != nil {
-		temp.Close()
-		return err
-	}
-	if err := temp.Chmod(0o644); err != nil {
-		temp.Close()
-		return err
-	}
-	if err := temp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
+	path := filepath.Join(dir, fileName(r.Number, r.Name, r.Repetition, r.Repetitions)+".run.json")
+	return maybe.WriteFile(path, append(data, '\n'), 0o644)
 }

@@ -9,8 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -52,9 +52,13 @@ func (r Runner) arguments(j job) []string {
 
 // run executes a script in a process of its own and waits for its end. The
 // exit code is -1 where a signal ended it. When ctx ends the process is
-// interrupted, and killed if it does not stop. The returned text is the last
-// line that it wrote.
-func (r Runner) run(ctx context.Context, j job) (exitCode int, lastLine string, err error) {
+// interrupted, and killed if it does not stop, or when hard ends, which may be
+// nil. What it has started itself goes the same way. The returned text is the
+// last line that it wrote.
+func (r Runner) run(ctx, hard context.Context, j job) (exitCode int, lastLine string, err error) {
+	if hard == nil {
+		hard = context.WithoutCancel(ctx)
+	}
 	// A child must not outlive a lab that was killed. The kernel ties that to
 	// the thread which started the child, so this goroutine keeps its thread.
 	runtime.LockOSThread()
@@ -64,6 +68,8 @@ func (r Runner) run(ctx context.Context, j job) (exitCode int, lastLine string, 
 	cmd := exec.Command(r.Path, r.arguments(j)...)
 	cmd.Stdout, cmd.Stderr = io.Discard, &log
 	cmd.SysProcAttr = childAttributes()
+	cmd.Env = withoutOptions(os.Environ())
+	cmd.WaitDelay = time.Second // for what it has started to let go of its streams
 	if err := cmd.Start(); err != nil {
 		return -1, "", fmt.Errorf("start of %s: %w", r.Path, err)
 	}
@@ -76,21 +82,28 @@ func (r Runner) run(ctx context.Context, j job) (exitCode int, lastLine string, 
 			return
 		case <-ctx.Done():
 		}
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended by itself
+		interruptGroup(cmd.Process)
 		select {
 		case <-ended:
+		case <-hard.Done():
 		case <-time.After(stopPatience):
-			_ = cmd.Process.Signal(syscall.SIGKILL)
 		}
+		killGroup(cmd.Process)
 	}()
 	waited := cmd.Wait()
 	close(ended)
 	<-stopped
 	var exit *exec.ExitError
-	if waited != nil && !errors.As(waited, &exit) {
+	if waited != nil && !errors.As(waited, &exit) && !errors.Is(waited, exec.ErrWaitDelay) {
 		return -1, log.lastLine(), fmt.Errorf("%s: %w", r.Path, waited)
 	}
 	return cmd.ProcessState.ExitCode(), log.lastLine(), nil
+}
+
+// withoutOptions leaves out the environment's options of k6: a lab's runs have
+// those of its plan.
+func withoutOptions(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(e string) bool { return strings.HasPrefix(e, "K6_") })
 }
 
 // tail keeps the end of what is written to it.

@@ -18,7 +18,7 @@ func (TimeoutGuard) Kind() string { return "timeout" }
 // Validate says whether the limit is above 0.
 func (g TimeoutGuard) Validate() error {
 	if g.Limit <= 0 {
-		return fmt.Errorf("limit: %v is not above 0", g.Limit)
+		return fmt.Errorf("duration: %v is not above 0", g.Limit)
 	}
 	return nil
 }

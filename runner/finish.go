@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/google/renameio/v2/maybe"
 	"github.com/grafana/sobek"
 
 	"github.com/retrylab/retrylab/runner/modules"
@@ -116,24 +116,11 @@ func (r *run) writeOut(list []output) error {
 }
 
 // writeFile writes a file as a whole or not at all.
-func writeFile(name string, data []byte) (err error) {
+func writeFile(name string, data []byte) error {
 	if st, err := os.Stat(name); err == nil && !st.Mode().IsRegular() {
 		return write(name, data) // a device or a pipe is not to be replaced
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, werr := f.Write(data)
-	if err := errors.Join(werr, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+	return maybe.WriteFile(name, data, 0o644)
 }
 
 func write(name string, data []byte) error {

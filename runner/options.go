@@ -218,9 +218,13 @@ const (
 
 // Executor is what runs the options' iterations: a duration loops VUs, a
 // number of iterations is shared among them (the duration then bounds it), and
-// neither is one iteration for each VU. The options must be valid.
+// neither is, as in k6, one iteration of one VU, however many are asked for. The
+// options must be valid.
 func (o Options) Executor() executor.Executor {
 	vus := or(o.VUs, 1)
+	if o.lonelyVUs() {
+		vus = 1
+	}
 	if o.Duration != nil && o.Iterations == nil {
 		return executor.ConstantVUs{Users: vus, Duration: *o.Duration, GracefulStop: gracefulStop}
 	}
@@ -228,6 +232,11 @@ func (o Options) Executor() executor.Executor {
 		Users: vus, Total: or(o.Iterations, int64(vus)),
 		MaxDuration: or(o.Duration, maxDuration), GracefulStop: gracefulStop,
 	}
+}
+
+// lonelyVUs says that there is a number of VUs and nothing for them to do.
+func (o Options) lonelyVUs() bool {
+	return o.VUs != nil && *o.VUs > 1 && o.Duration == nil && o.Iterations == nil
 }
 
 // Validate names every value that cannot be.

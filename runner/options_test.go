@@ -97,7 +97,7 @@ func TestExecutorOfOptions(t *testing.T) {
 		want executor.Executor
 	}{
 		{Options{}, executor.SharedIterations{Users: 1, Total: 1, MaxDuration: 10 * time.Minute, GracefulStop: 30 * time.Second}},
-		{Options{VUs: p(3)}, executor.SharedIterations{Users: 3, Total: 3, MaxDuration: 10 * time.Minute, GracefulStop: 30 * time.Second}},
+		{Options{VUs: p(3)}, executor.SharedIterations{Users: 1, Total: 1, MaxDuration: 10 * time.Minute, GracefulStop: 30 * time.Second}},
 		{Options{VUs: p(3), Iterations: p(int64(9))}, executor.SharedIterations{Users: 3, Total: 9, MaxDuration: 10 * time.Minute, GracefulStop: 30 * time.Second}},
 		{Options{Iterations: p(int64(9)), Duration: p(time.Second)}, executor.SharedIterations{Users: 1, Total: 9, MaxDuration: time.Second, GracefulStop: 30 * time.Second}},
 		{Options{VUs: p(3), Duration: p(time.Second)}, executor.ConstantVUs{Users: 3, Duration: time.Second, GracefulStop: 30 * time.Second}},

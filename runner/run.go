@@ -124,6 +124,9 @@ func (r *run) settle(env Options) error {
 	if o.SummaryTrendStats == nil {
 		o.SummaryTrendStats = summary.DefaultTrendStats()
 	}
+	if o.lonelyVUs() {
+		r.log.Warnf("vus: %d is ignored without a duration or a number of iterations", *o.VUs)
+	}
 	faults := []error{unreadable, o.Validate()}
 	set, err := thresholds.New(r.shared.Registry, o.Thresholds)
 	faults = append(faults, err)
@@ -201,8 +204,8 @@ func (r *run) execute() (*Result, error) {
 	if r.set.Len() > 0 {
 		stopThresholds = every(thresholdEvery, func() {
 			r.shared.Engine.View(func() {
-				if r.set.Evaluate(time.Since(begun), false).Abort {
-					abort(errCrossed)
+				if now := r.set.Evaluate(time.Since(begun), false); now.Abort {
+					abort(fmt.Errorf("%w: %s", errCrossed, join(now.Failed)))
 				}
 			})
 		})
@@ -234,13 +237,12 @@ func (r *run) execute() (*Result, error) {
 	res.Summary.StdoutTTY, res.Summary.StderrTTY = r.cfg.StdoutTTY, r.cfg.StderrTTY
 	res.Summary.SetupData = r.data
 	r.say(res)
-	if serr := r.summarize(res.Summary); err == nil {
-		err = serr
+	unwritten := r.summarize(res.Summary)
+	if len(res.FailedThresholds) > 0 && KindOf(err) != ThresholdsFailed {
+		failed := fail(ThresholdsFailed, fmt.Errorf("thresholds failed on %s", join(res.FailedThresholds)))
+		err = errors.Join(err, failed) // what ended the run comes first, and decides its kind
 	}
-	if err == nil && len(res.FailedThresholds) > 0 {
-		err = fail(ThresholdsFailed, fmt.Errorf("thresholds failed on %s", join(res.FailedThresholds)))
-	}
-	return res, err
+	return res, errors.Join(err, unwritten)
 }
 
 // say warns of what would pass in silence.
@@ -316,13 +318,19 @@ func (r *run) iterate(ctx context.Context) error {
 // ended is the error for a context that ended before the run did.
 func (r *run) ended(ctx context.Context) error {
 	if errors.Is(context.Cause(ctx), errCrossed) {
-		return fail(ThresholdsFailed, errCrossed)
+		return fail(ThresholdsFailed, context.Cause(ctx))
 	}
 	return r.interrupted()
 }
 
+// endedEarly is a run that its caller has ended.
+type endedEarly struct{ cause error }
+
+func (endedEarly) Error() string   { return "interrupted: the run was ended early" }
+func (e endedEarly) Unwrap() error { return e.cause }
+
 func (r *run) interrupted() error {
-	return fail(InterruptedRun, fmt.Errorf("the run was stopped: %w", context.Cause(r.ctx)))
+	return fail(InterruptedRun, endedEarly{context.Cause(r.ctx)})
 }
 
 // emitVUs returns what emits the gauges of virtual users.

@@ -2,12 +2,11 @@ package render
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
+	"github.com/google/renameio/v2/maybe"
 	"github.com/retrylab/retrylab/compare"
 )
 
@@ -31,28 +30,9 @@ func WriteFiles(dir string, report compare.Report) error {
 		}
 	}
 	for i := range files {
-		if err := replace(filepath.Join(dir, files[i].name), files[i].data.Bytes()); err != nil {
+		if err := maybe.WriteFile(filepath.Join(dir, files[i].name), files[i].data.Bytes(), 0o644); err != nil {
 			return fmt.Errorf("writing %s: %w", files[i].name, err)
 		}
-	}
-	return nil
-}
-
-// replace writes the data beside the path and renames it into place.
-func replace(path string, data []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }

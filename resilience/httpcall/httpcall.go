@@ -11,10 +11,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/retrylab/retrylab/resilience"
 )
@@ -42,6 +45,36 @@ type Request struct {
 	ID     string      // goes into HeaderRequest; "": none is sent
 	// MaxBody is how many bytes of the answer are kept. 0: DefaultMaxBody.
 	MaxBody int64
+}
+
+// Validate names everything in a request that HTTP cannot send, in one joined
+// error.
+func (r Request) Validate() error {
+	var faults []error
+	if r.Method != "" && !isToken(r.Method) {
+		faults = append(faults, fmt.Errorf("method: %q is not a word of letters, digits and !#$%%&'*+-.^_`|~", r.Method))
+	}
+	if u, err := url.Parse(r.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		faults = append(faults, fmt.Errorf("%q is not an absolute http or https URL", r.URL))
+	}
+	for name, values := range r.Header {
+		if !isToken(name) {
+			faults = append(faults, fmt.Errorf("headers: %q is no name of a header", name))
+		}
+		for _, v := range values {
+			if strings.ContainsFunc(v, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+				faults = append(faults, fmt.Errorf("headers: %s: %q has a control character in it", name, v))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// isToken says whether s is a token of RFC 9110, section 5.6.2.
+func isToken(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+		return c >= utf8.RuneSelf || !(unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("!#$%&'*+-.^_`|~", c))
+	})
 }
 
 // Response is an answer that arrived, whatever its status.

@@ -4,6 +4,7 @@ package ratelimit
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 )
@@ -35,7 +36,11 @@ func (c Config) Validate() error {
 
 // Limiter is a token bucket. It is full at first, refills evenly, and lets
 // those who may wait take tokens in advance. It may be used by many goroutines
-// at once.
+// at once. A time before the last one is handled as if it were that.
+//
+// Bound: in any time T at most Permits × (1 + T/Per) tokens are used; each
+// [Limiter.Cancel] with others waiting behind may let one more be used there,
+// and never more in all.
 type Limiter struct {
 	cfg  Config
 	rate float64 // tokens a nanosecond
@@ -67,7 +72,7 @@ func (l *Limiter) Acquire(now time.Time) (wait time.Duration, ok bool) {
 		l.tokens--
 		return 0, true
 	}
-	wait = time.Duration((1 - l.tokens) / l.rate)
+	wait = time.Duration(math.Round((1 - l.tokens) / l.rate))
 	if wait > l.cfg.MaxWait {
 		return 0, false
 	}
@@ -75,7 +80,8 @@ func (l *Limiter) Acquire(now time.Time) (wait time.Duration, ok bool) {
 	return wait, true
 }
 
-// Cancel gives a token back that was waited for in vain.
+// Cancel gives a token back that was waited for in vain. Those who wait already
+// keep their times; the next to come gets it.
 func (l *Limiter) Cancel() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

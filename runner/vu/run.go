@@ -198,6 +198,9 @@ func Describe(err error) string {
 			if stack := o.Get("stack"); !modules.IsNullish(stack) && stack.String() != "" {
 				return stack.String()
 			}
+			if text, err := o.MarshalJSON(); err == nil {
+				return string(text)
+			}
 		}
 		return ex.String()
 	}

@@ -51,7 +51,7 @@ func newTransport(n Net, w *wire) *http.Transport {
 			}
 			return &countedConn{Conn: c, wire: w}, nil
 		},
-		TLSClientConfig:     &tls.Config{InsecureSkipVerify: n.InsecureSkipTLSVerify}, //nolint:gosec // the user's own option
+		TLSClientConfig:     &tls.Config{InsecureSkipVerify: n.InsecureSkipTLSVerify}, // the user's own option
 		TLSHandshakeTimeout: 30 * time.Second,
 		DisableKeepAlives:   n.NoConnectionReuse,
 		DisableCompression:  true, // k6 asks for none on its own
