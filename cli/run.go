@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/retrylab/retrylab/jsmodule"
 	"github.com/retrylab/retrylab/runner"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -21,6 +22,7 @@ type runCmd struct {
 	Duration   *time.Duration `short:"d" help:"How long iterations are started for."`
 	Iterations *int64         `short:"i" help:"How many iterations all virtual users share."`
 
+	Policies          string            `placeholder:"FILE" help:"Policies of your own, to be found by their names beside the built-in ones."`
 	Env               map[string]string `short:"e" mapsep:"none" placeholder:"NAME=VALUE" help:"An entry of the script's __ENV."`
 	SummaryExport     string            `placeholder:"FILE" help:"Write the summary there, as JSON in the shape of k6's."`
 	SummaryTrendStats []string          `placeholder:"STAT" help:"Figures of each trend: avg, min, med, max, count, p(N)."`
@@ -47,8 +49,13 @@ func (c runCmd) Run(s *session) error {
 	if err := c.environment(); err != nil {
 		return invalid(err)
 	}
+	policies, err := policies(c.Policies)
+	if err != nil {
+		return invalid(err)
+	}
 	config := runner.Config{
-		Script: c.Script, Env: c.Env, Environ: os.Environ(),
+		Resilience: jsmodule.New(policies),
+		Script:     c.Script, Env: c.Env, Environ: os.Environ(),
 		Overrides: runner.Options{
 			VUs: c.Vus, Duration: c.Duration, Iterations: c.Iterations, SummaryTrendStats: c.SummaryTrendStats,
 		},
@@ -68,7 +75,7 @@ func (c runCmd) Run(s *session) error {
 		s.log.SetOutput(p) // so that the bar and the log do not overwrite each other
 		config.Progress, config.ProgressInterval = p.show, p.interval()
 	}
-	_, err := runner.Run(s.ctx, config)
+	_, err = runner.Run(s.ctx, config)
 	p.finish()
 	return err
 }

@@ -29,6 +29,7 @@ const drainTime = 100 * time.Millisecond
 type Module struct {
 	run      uint64        // makes request ids of this process distinct from another's
 	requests atomic.Uint64 // and this one those of all its policies
+	catalog  *catalog.Catalog
 
 	mu       sync.Mutex
 	policies map[string]*resilience.Policy
@@ -42,10 +43,15 @@ type server struct {
 	listener *downstream.Listener
 }
 
-// New returns a module with no policy and no server in it.
-func New() *Module {
+// New returns a module with no policy and no server in it. Scripts find the
+// policies of c by their names; nil is the built-in ones.
+func New(c *catalog.Catalog) *Module {
+	if c == nil {
+		c = catalog.Builtin()
+	}
 	return &Module{
 		run:      rand.Uint64(),
+		catalog:  c,
 		policies: make(map[string]*resilience.Policy),
 		servers:  make(map[string]*server),
 	}
@@ -152,9 +158,9 @@ func (i *Instance) policy(c resilience.Config) (*resilience.Policy, error) {
 }
 
 // lookup finds a policy by what a script calls it: a name, or an object.
-func lookup(definition any) (resilience.Config, error) {
+func (i *Instance) lookup(definition any) (resilience.Config, error) {
 	if name, ok := definition.(string); ok {
-		e, err := catalog.Builtin().Lookup(name)
+		e, err := i.module.catalog.Lookup(name)
 		return e.Config, err
 	}
 	return catalog.Decode(definition)

@@ -95,7 +95,7 @@ func newHost(t *testing.T, m *jsmodule.Module) *host {
 
 func newModule(t *testing.T) *jsmodule.Module {
 	t.Helper()
-	m := jsmodule.New()
+	m := jsmodule.New(nil)
 	t.Cleanup(func() { assert.NoError(t, m.Close()) })
 	return m
 }

@@ -28,7 +28,7 @@ func (i *Instance) newPolicy(call sobek.ConstructorCall) *sobek.Object {
 	default:
 		i.typeError("new Policy takes %s; got %s", wanted, describe(argument))
 	}
-	config, err := lookup(definition)
+	config, err := i.lookup(definition)
 	if err != nil {
 		i.typeError("%v", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/retrylab/retrylab/jsmodule"
 	"github.com/retrylab/retrylab/runner/modules"
 	"github.com/retrylab/retrylab/runner/summary"
 )
@@ -37,6 +38,10 @@ type Config struct {
 	// Modules are modules written in Go, by import path, in addition to the
 	// runner's own, which they may replace.
 	Modules map[string]modules.Factory
+
+	// Resilience is k6/x/resilience. Run closes it. Nil means one with the
+	// built-in policies.
+	Resilience *jsmodule.Module
 
 	// SummaryExport is the file for the summary in k6's flat shape; empty
 	// means none. It is written to a temporary file first and then renamed.
@@ -147,7 +152,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	defer cancel(nil)
 	defer context.AfterFunc(hard, func() { cancel(context.Cause(hard)) })()
 
-	builtin, closeModules := builtinModules()
+	builtin, closeModules := builtinModules(cfg.Resilience)
 	maps.Copy(builtin, cfg.Modules)
 	r := &run{cfg: cfg, ctx: ctx, hard: hard, log: cfg.Logger, factories: builtin}
 	res, err := r.all()

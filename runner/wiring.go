@@ -11,8 +11,10 @@ import (
 
 // builtinModules are the modules of one run by import path, and what closes
 // them when the run is over.
-func builtinModules() (map[string]modules.Factory, func() error) {
-	resilience := jsmodule.New()
+func builtinModules(resilience *jsmodule.Module) (map[string]modules.Factory, func() error) {
+	if resilience == nil {
+		resilience = jsmodule.New(nil)
+	}
 	return map[string]modules.Factory{
 		"k6":         k6.New,
 		"k6/http":    k6http.New,
