@@ -41,8 +41,11 @@ func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && (d.Name() == "testdata" || d.Name() == "xk6-resilience" || len(d.Name()) > 1 && d.Name()[0] == '.') {
-			return fs.SkipDir // another module, or none
+		if d.IsDir() && file != "." {
+			_, err := os.Stat(filepath.Join(file, "go.mod"))
+			if err == nil || d.Name() == "testdata" || d.Name()[0] == '.' {
+				return fs.SkipDir // another module, or none
+			}
 		}
 		if d.IsDir() || path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
 			return nil

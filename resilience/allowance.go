@@ -91,9 +91,11 @@ func (s *spending) done() {
 	}
 }
 
-// failed counts an attempt that failed in a way that is retried.
+// failed counts an attempt that failed in a way that is retried. Of layers in
+// one policy that share a budget each counts what it sees, so that an attempt
+// may count twice, but none escapes.
 func (s *spending) failed() {
-	if s != nil && s.counts {
+	if s != nil {
 		s.budget.Fail()
 	}
 }

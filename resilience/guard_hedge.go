@@ -104,6 +104,9 @@ func (h *hedged) race(ctx context.Context, delay time.Duration, spent *spending)
 		case a := <-h.ended:
 			h.running--
 			h.merge(a)
+			if a.panicked == nil && !won && !isAnswer(a.result) && a.result.Outcome != Cancelled {
+				spent.failed()
+			}
 			switch {
 			case a.panicked != nil:
 				cancel(errLost)

@@ -631,6 +631,37 @@ func TestHedgeAsksItsBudget(t *testing.T) {
 	})
 }
 
+// Once a hedge's budget never heard of failures, and so bounded nothing.
+func TestTokensBoundHedgesToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hedged(10*ms, 1)
+		h.Budget = &budget.Config{Kind: budget.Tokens, Max: 10, Ratio: 0.1}
+		p := policy(t, h)
+		hedges := 0
+		for range 100 {
+			hedges += p.Do(t.Context(), func(context.Context, resilience.Attempt) resilience.Result {
+				time.Sleep(100 * ms)
+				return resilience.Result{Outcome: resilience.HTTP5xx}
+			}, nil).Hedges
+		}
+		assert.LessOrEqual(t, hedges, 4)
+		assert.Positive(t, hedges)
+		assert.Zero(t, p.State().Budget)
+	})
+}
+
+// Once the inner of two retries that share a budget told it of no failure.
+func TestTokensBoundRetriesInARetry(t *testing.T) {
+	guard := spends(budget.Config{Kind: budget.Tokens, Max: 10, Ratio: 0.1, Name: "both"})
+	p := policy(t, guard, guard)
+	retries := 0
+	for range 100 {
+		retries += p.Do(t.Context(), answers(0, resilience.HTTP5xx), nil).Attempts - 1
+	}
+	assert.LessOrEqual(t, retries, 4)
+	assert.Positive(t, retries)
+}
+
 // What opens a breaker is told once, however many calls in flight fail after
 // it, and none of those is recorded.
 func TestCallsInFlightAfterTheBreakerOpenedAreNotRecorded(t *testing.T) {

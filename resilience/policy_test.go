@@ -439,7 +439,7 @@ func TestNewNamesEveryFaultWithItsPath(t *testing.T) {
 		full(0),
 	}})
 	for _, fault := range []string{
-		"name: is missing", "guards[0].retry.maxAttempts: 0", "guards[0].retry.retryOn: ", "guards[1].timeout.limit: 0s",
+		"name: is missing", "guards[0].retry.maxAttempts: 0", "guards[0].retry.retryOn: ", "guards[1].timeout.duration: 0s",
 		"guards[2].breaker.window: ", "guards[2].breaker.counts: ", "guards[3].bulkhead.maxConcurrent: 0",
 	} {
 		assert.ErrorContains(t, err, fault)

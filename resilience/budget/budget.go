@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,18 +25,36 @@ type Kind string
 const (
 	// Window lets Ratio retries be made for each request of the last TTL, and
 	// MinPerSecond besides. Source: Finagle, RetryBudget; Linkerd, retry budgets.
+	//
+	// Bound: in any time T there are at most Ratio × (the requests of T and of
+	// the 1.1 TTL before it) + MinPerSecond × TTL × max(1, ⌈T/TTL⌉) retries.
+	// From the start on, so that no request came before: Ratio × requests +
+	// MinPerSecond × (T + TTL) at most; the last TTL is the reserve that a full
+	// budget may spend at once.
 	Window Kind = "window"
 	// Tokens starts with Max tokens, takes one for each failed attempt and
 	// gives Ratio for each success; retries are made while it has more than
 	// half of Max. Source: gRPC proposal A6, retry throttling.
+	//
+	// Bound: while everything fails, a full budget allows ⌈Max/2⌉ − 1 retries
+	// and then none.
 	Tokens Kind = "tokens"
 	// Quota takes Cost for each retry (TimeoutCost after a timeout) out of
 	// Capacity; a success gives back what its last retry took, or 1. Source: AWS
 	// SDKs, retry quota of the standard mode.
+	//
+	// Bound: while everything fails, a full budget allows ⌊Capacity/Cost⌋
+	// retries (⌊Capacity/TimeoutCost⌋ after timeouts) and then none.
 	Quota Kind = "quota"
 	// Concurrency lets as many retries run at once as Percent of the requests
 	// that run, and Min at least. Source: Envoy, retry budget of a cluster's
 	// circuit breakers.
+	//
+	// Bound: a retry is granted only while fewer than max(Min, ⌊Percent/100 ×
+	// requests that run⌋) are running. Where a retry takes no shorter than a
+	// first attempt and Percent, p, decides and not Min, there are at most
+	// 1/(1 − p/100) calls a request, not 1 + p/100: a request that is being
+	// retried runs for longer, and counts for as long.
 	Concurrency Kind = "concurrency"
 )
 
@@ -83,7 +102,7 @@ func (c Config) Validate() error {
 	var faults []error
 	within := func(name string, v, least, most float64) {
 		if !(v >= least && v <= most) {
-			faults = append(faults, fmt.Errorf("%s: %v is not in %v … %v", name, v, least, most))
+			faults = append(faults, fmt.Errorf("%s: %s is not in %s … %s", name, plain(v), plain(least), plain(most)))
 		}
 	}
 	switch c.Kind {
@@ -111,6 +130,25 @@ func (c Config) Validate() error {
 		faults = append(faults, fmt.Errorf("kind: %q is none of %s", c.Kind, strings.Join(names, ", ")))
 	}
 	return errors.Join(faults...)
+}
+
+// plain writes a number without an exponent.
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// essence is c without the fields that its Kind does not use.
+func (c Config) essence() Config {
+	e := Config{Kind: c.Kind, Name: c.Name}
+	switch c.Kind {
+	case Window:
+		e.Ratio, e.MinPerSecond, e.TTL = c.Ratio, c.MinPerSecond, c.TTL
+	case Tokens:
+		e.Max, e.Ratio = c.Max, c.Ratio
+	case Quota:
+		e.Capacity, e.Cost, e.TimeoutCost = c.Capacity, c.Cost, c.TimeoutCost
+	case Concurrency:
+		e.Percent, e.Min = c.Percent, c.Min
+	}
+	return e
 }
 
 // Cost is what one retry took out of a budget.

@@ -24,6 +24,7 @@ func (r *Registry) Get(c Config) (Budget, error) {
 	if c.Name == "" {
 		return New(c)
 	}
+	c = c.essence()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e, ok := r.named[c.Name]; ok {

@@ -222,7 +222,7 @@ func TestParseRefusesWhatIsNoPolicyFile(t *testing.T) {
 		"- {name: ''}":                        "p.yaml: [0].name: is empty",
 		"- {name: a}\n- {name: a}":            `p.yaml: [1].name: "a" stands here twice`,
 		"- {name: a, name: b}":                `p.yaml: [0]: `,
-		"- {name: a, guards: [{timeout: 0}]}": "p.yaml: [0].guards[0].timeout.limit: 0s is not above 0",
+		"- {name: a, guards: [{timeout: 0}]}": "p.yaml: [0].guards[0].timeout.duration: 0s is not above 0",
 	} {
 		_, err := catalog.Parse("p.yaml", []byte(text))
 		assert.ErrorContains(t, err, fault, text)

@@ -83,11 +83,18 @@ func (t *Timer) Delay() (d time.Duration, ok bool) {
 	if t.delay == 0 || t.unseen >= refresh {
 		t.scratch = append(t.scratch[:0], t.ring...)
 		slices.Sort(t.scratch)
-		rank := int(math.Ceil(t.cfg.Percentile / 100 * float64(len(t.scratch)))) // nearest rank
-		t.delay = max(t.scratch[max(rank, 1)-1], 1)
+		t.delay = max(nearestRank(t.scratch, t.cfg.Percentile), 1)
 		t.unseen = 0
 	}
 	return t.delay, true
+}
+
+// nearestRank is the percentile p of sorted durations: the smallest one that at
+// least p of a hundred are not above.
+func nearestRank(sorted []time.Duration, p float64) time.Duration {
+	// Multiplied first, and with room for rounding: 55 / 100 × 100 is above 55.
+	rank := int(math.Ceil(p*float64(len(sorted))/100 - 1e-9))
+	return sorted[max(rank, 1)-1]
 }
 
 // Record tells how long a first call took. Of one that lost to a hedge, it is

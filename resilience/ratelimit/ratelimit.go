@@ -72,12 +72,12 @@ func (l *Limiter) Acquire(now time.Time) (wait time.Duration, ok bool) {
 		l.tokens--
 		return 0, true
 	}
-	wait = time.Duration(math.Round((1 - l.tokens) / l.rate))
-	if wait > l.cfg.MaxWait {
+	ns := math.Round((1 - l.tokens) / l.rate)
+	if ns >= math.MaxInt64 || time.Duration(ns) > l.cfg.MaxWait { // the former is no duration
 		return 0, false
 	}
 	l.tokens--
-	return wait, true
+	return time.Duration(ns), true
 }
 
 // Cancel gives a token back that was waited for in vain. Those who wait already

@@ -21,9 +21,10 @@ func (v *Vector) subtract(w Vector) {
 
 // Sliding is the sum of the entries of a time that slides along in steps. The
 // present step counts besides the whole steps before it, so that an entry is
-// remembered for at least the window's length and at most one step longer. It
-// takes the time as an argument and is not safe for several goroutines. Make
-// one with [New].
+// remembered for at least the window's length and for less than one step
+// longer. It takes the time as an argument, of which one that is earlier than
+// the present step counts as that step, and is not safe for several
+// goroutines. Make one with [New].
 type Sliding struct {
 	step  time.Duration
 	slots []Vector
@@ -33,9 +34,15 @@ type Sliding struct {
 }
 
 // New returns an empty window of this length, which must be at least one
-// nanosecond a step.
+// nanosecond a step. A length that does not divide evenly is rounded up to the
+// next one that does.
 func New(length time.Duration, steps int) Sliding {
-	return Sliding{step: length / time.Duration(steps), slots: make([]Vector, steps+1)}
+	n := time.Duration(steps)
+	step := length / n
+	if length%n != 0 {
+		step++
+	}
+	return Sliding{step: step, slots: make([]Vector, steps+1)}
 }
 
 // Add counts an entry at now.
@@ -67,7 +74,12 @@ func (s *Sliding) advance(now time.Time) {
 		return
 	}
 	steps := int64(late/s.step) + 1
-	for range min(steps, int64(len(s.slots))) {
+	if steps >= int64(len(s.slots)) { // nothing of it is remembered
+		s.Reset()
+		s.end = now.Add(s.step)
+		return
+	}
+	for range steps {
 		s.slot = (s.slot + 1) % len(s.slots)
 		s.total.subtract(s.slots[s.slot])
 		s.slots[s.slot] = Vector{}
