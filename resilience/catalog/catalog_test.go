@@ -185,7 +185,7 @@ func TestFaultsOfTheOtherGuards(t *testing.T) {
 
 func TestOneErrorNamesEveryFaultWithItsPath(t *testing.T) {
 	_, err := decode(t, `{"name": 7, "scope": "all", "limit": 1, "guards": [
-		{"retry": {"maxAttempts": 2.5, "jitter": "ful", "backof": {}, "retryOn": ["ok"]}},
+		{"retry": {"maxAttempts": 2.5, "backoff": {"multiplier": 0.5}, "jitter": "ful", "backof": {}, "retryOn": ["ok"]}},
 		{"timeout": "fast"},
 		{"breaker": {"window": {"calls": 5, "time": "10s"}, "failureRate": 3}},
 		{"bulkhead": {}},
@@ -203,6 +203,7 @@ func TestOneErrorNamesEveryFaultWithItsPath(t *testing.T) {
 		`guards[0].retry.maxAttempts: 2.5 is not a whole number`,
 		`guards[0].retry.retryOn[0]: "ok" is none of timeout, connect, reset, 4xx, 429, 5xx, cancelled, throw, breaker_open, bulkhead_full, rate_limited, throttled`,
 		`guards[0].retry.jitter: "ful" is none of none, full, equal, decorrelated, {factor: f}, {add: f}`,
+		`guards[0].retry.backoff.multiplier: 0.5 is not in 1 … 1000`,
 		`guards[1].timeout: "fast" is no duration, such as 260ms, 1.5s or PT1S`,
 		`guards[2].breaker.window: give exactly one of calls, time, consecutive`,
 		`guards[2].breaker.failureRate: 3 is not in (0, 1]`,

@@ -72,16 +72,27 @@ func (d *decoder) guard(path string, tree any) resilience.Guard {
 		}
 		before := len(d.faults)
 		g := decode(d, path+"."+kind, body)
-		if len(d.faults) == before { // else the values are not what was written
-			if err := g.Validate(); err != nil {
-				for _, fault := range faultsOf(err) {
-					d.faults = append(d.faults, path+"."+kind+"."+fault)
+		unread := d.faults[before:len(d.faults):len(d.faults)]
+		if err := g.Validate(); err != nil {
+			for _, fault := range faultsOf(err) {
+				if fault = path + "." + kind + "." + fault; !concerns(unread, fault) {
+					d.faults = append(d.faults, fault)
 				}
 			}
 		}
 		return g
 	}
 	return nil
+}
+
+// concerns says whether a fault is of a value that could not be read, so that
+// it says nothing of what was written. Unread are the faults of reading.
+func concerns(unread []string, fault string) bool {
+	where, _, _ := strings.Cut(fault, ": ")
+	return slices.ContainsFunc(unread, func(u string) bool {
+		key, _, _ := strings.Cut(u, ": ")
+		return where == key || strings.HasPrefix(where, key+".") || strings.HasPrefix(key, where+".")
+	})
 }
 
 func (d *decoder) timeout(path string, body any) resilience.Guard {

@@ -1,4 +1,4 @@
-package backoff_test
+package resilience_test
 
 import (
 	"context"
@@ -25,7 +25,7 @@ import (
 
 var update = flag.Bool("update", false, "write the computed tables of docs/policies.md")
 
-const policiesPage = "../../docs/policies.md"
+const policiesPage = "../docs/policies.md"
 
 // What docs/policies.md says between "<!-- computed: NAME -->" and
 // "<!-- end -->" is what the code does.
@@ -46,7 +46,7 @@ func TestComputedPartsOfTheDocument(t *testing.T) {
 			text = strings.Replace(text, part[0], fmt.Sprintf("<!-- computed: %s -->\n%s\n<!-- end -->", part[1], want), 1)
 			continue
 		}
-		assert.Equal(t, want, part[2], "%s; go test ./resilience/backoff -update writes it", part[1])
+		assert.Equal(t, want, part[2], "%s; go test ./resilience -update writes it", part[1])
 	}
 	if *update {
 		require.NoError(t, os.WriteFile(policiesPage, []byte(text), 0o644))
@@ -115,7 +115,7 @@ func build(t *testing.T, guards string) *resilience.Policy {
 }
 
 // takes is a call that takes some time and then comes to an outcome.
-func takes(d time.Duration, o resilience.Outcome) resilience.Call {
+func lasting(d time.Duration, o resilience.Outcome) resilience.Call {
 	return func(ctx context.Context, _ resilience.Attempt) resilience.Result {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
@@ -157,7 +157,7 @@ func budgetsTable(t *testing.T) string {
 			for range requests {
 				time.Sleep(time.Second / rate)
 				wg.Go(func() {
-					calls.Add(int64(p.Do(t.Context(), resilience.Request{Call: takes(503*ms, c.outcome)}).Calls))
+					calls.Add(int64(p.Do(t.Context(), resilience.Request{Call: lasting(503*ms, c.outcome)}).Calls))
 				})
 			}
 			wg.Wait()
@@ -210,7 +210,7 @@ func ordersTable(t *testing.T) string {
 			var wg sync.WaitGroup
 			for range c.load.requests {
 				do := func() {
-					report := p.Do(t.Context(), resilience.Request{Call: takes(c.load.takes, c.load.outcome)})
+					report := p.Do(t.Context(), resilience.Request{Call: lasting(c.load.takes, c.load.outcome)})
 					mu.Lock()
 					defer mu.Unlock()
 					calls += report.Calls
