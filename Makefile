@@ -21,6 +21,7 @@ build: ## Build bin/retrylab.
 test: ## Run all tests, with the race detector where there is a C compiler.
 	@[ -n "$(RACE)" ] || echo "no cgo or no C compiler: testing without the race detector" >&2
 	$(GO) test $(RACE) -timeout 5m ./...
+	cd yardstick && $(GO) test $(RACE) -timeout 5m ./... && $(GO) test -run Allocate .
 
 race: ## Run the tests of what is shared between goroutines, ten times over.
 	$(GO) test -race -count=10 -timeout 10m ./resilience/... ./downstream/... ./runner/metrics/... ./jsmodule/...
@@ -30,6 +31,7 @@ lint: ## gofmt, go vet, staticcheck.
 	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	cd yardstick && $(GO) mod tidy -diff && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./...
 
 fuzz: ## Run every fuzz target for FUZZTIME (default 10s).
 	@set -e; for file in $$(git grep -l '^func Fuzz' -- '*_test.go'); do \
@@ -39,8 +41,9 @@ fuzz: ## Run every fuzz target for FUZZTIME (default 10s).
 		done; \
 	done
 
-bench: ## Run the benchmarks.
+bench: ## Run the benchmarks, and print our ratios to other libraries.
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+	cd yardstick && $(GO) run ./ratios
 
 lab: build ## Run the 17 published runs (quick mode) and print the report.
 	./$(BIN) lab $(LAB_FLAGS)

@@ -71,8 +71,11 @@ type request struct {
 
 func (r *request) begin(p *Policy, job Request) {
 	r.policy, r.job, r.id = p, job, p.requests.Add(1)
-	r.attempts.Store(1)
-	r.first = branch{request: r, attempt: 1, now: time.Now()}
+	if r.attempts.Load() != 1 { // a store costs more than a look
+		r.attempts.Store(1)
+	}
+	b := &r.first // zero: see forget
+	b.request, b.attempt, b.now = r, 1, time.Now()
 }
 
 // forget lets go of what the request holds, before it is used again.
@@ -156,7 +159,7 @@ func (b *branch) call(ctx context.Context) (result Result) {
 
 	returned := false
 	defer func() {
-		b.now = time.Now()
+		b.now = b.clock()
 		inflight := b.policy.inflight.Add(-1) + 1
 		if !returned { // the call panics: that passes on, but it ended
 			result = Result{Outcome: Thrown}
@@ -227,7 +230,12 @@ func (b *branch) pause(ctx context.Context, d time.Duration) bool {
 
 // waited counts the time since the last event as waited.
 func (b *branch) waited() {
-	now := time.Now()
+	now := b.clock()
 	b.report.Waited += now.Sub(b.now)
 	b.now = now
 }
+
+// clock is the time now. It reads the monotonic clock alone, which costs half
+// of time.Now: a request's wall time is that of its start and goes on from
+// there.
+func (b *branch) clock() time.Time { return b.now.Add(time.Since(b.now)) }

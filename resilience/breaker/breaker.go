@@ -2,6 +2,7 @@ package breaker
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -9,6 +10,12 @@ import (
 // changes of state it makes are returned to the caller that caused them,
 // numbered, so that they can be told in order.
 type Breaker struct {
+	// passing is the generation of the permits that a closed or disabled
+	// machine grants: it changes nothing by granting one, so that nobody needs
+	// the lock for it. 0: the machine must be asked. Written under the lock.
+	passing atomic.Uint64
+	_       [56]byte // all callers read passing, and should not wait for who writes what follows
+
 	mu sync.Mutex
 	m  Machine
 }
@@ -19,12 +26,22 @@ func New(c Config) (*Breaker, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &Breaker{m: NewMachine(c)}, nil
+	b := &Breaker{m: NewMachine(c)}
+	b.passing.Store(b.m.passing())
+	return b, nil
 }
 
 // Acquire asks for a permit to call, at now. Each granted permit must be
 // given back once by [Breaker.Done].
 func (b *Breaker) Acquire(now time.Time) (Permit, Change, bool) {
+	if g := b.passing.Load(); g != 0 {
+		return Permit{generation: g}, Change{}, true
+	}
+	return b.ask(now)
+}
+
+// ask is Acquire where the machine may change by it.
+func (b *Breaker) ask(now time.Time) (Permit, Change, bool) {
 	b.mu.Lock()
 	p, change, ok := b.m.Acquire(now)
 	b.mu.Unlock()
@@ -36,6 +53,9 @@ func (b *Breaker) Acquire(now time.Time) (Permit, Change, bool) {
 func (b *Breaker) Done(p Permit, r Result, now time.Time) (bool, Change) {
 	b.mu.Lock()
 	counted, change := b.m.Done(p, r, now)
+	if change.Happened() {
+		b.passing.Store(b.m.passing())
+	}
 	b.mu.Unlock()
 	return counted, change
 }
@@ -46,6 +66,7 @@ func (b *Breaker) Done(p Permit, r Result, now time.Time) (bool, Change) {
 func (b *Breaker) Force(s State, now time.Time) Change {
 	b.mu.Lock()
 	change := b.m.Force(s, now)
+	b.passing.Store(b.m.passing()) // also without a change: the generation is another
 	b.mu.Unlock()
 	return change
 }

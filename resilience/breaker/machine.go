@@ -80,8 +80,8 @@ type Counts struct {
 }
 
 // Machine is the state machine. Its methods must not be called at once from
-// several goroutines. Times given to it must not run backwards by more than
-// they are noise: a time before the last one is handled as if it were that.
+// several goroutines. The times given to it must not run backwards, but for
+// the little by which goroutines overtake each other.
 type Machine struct {
 	cfg        Config
 	state      State
@@ -139,6 +139,15 @@ func (m *Machine) Acquire(now time.Time) (Permit, Change, bool) {
 	return Permit{}, Change{}, false
 }
 
+// passing is the generation whose permits are granted whatever the time, and
+// without a trace. 0: there is none in this state.
+func (m *Machine) passing() uint64 {
+	if m.state == Closed || m.state == Disabled {
+		return m.generation
+	}
+	return 0
+}
+
 // probe grants one of the half-open state's permits, or the one of a probe
 // that has been running for too long.
 func (m *Machine) probe(now time.Time) (Permit, bool) {
@@ -154,8 +163,9 @@ func (m *Machine) probe(now time.Time) (Permit, bool) {
 	return Permit{generation: m.generation, probe: h.lastProbe}, true
 }
 
-// Done gives a permit back. It says whether the result counted, and the
-// change of state that it caused.
+// Done gives a permit back, which must be done once: a closed machine keeps no
+// list of its permits and would count a second result too. It says whether the
+// result counted, and the change of state that it caused.
 func (m *Machine) Done(p Permit, r Result, now time.Time) (bool, Change) {
 	if p.generation != m.generation {
 		return false, Change{}
@@ -189,11 +199,15 @@ func (m *Machine) tripped() bool {
 	if c.Total < m.cfg.MinCalls {
 		return false
 	}
-	total := float64(c.Total)
-	if c.Failures > 0 && float64(c.Failures) >= m.cfg.FailureRate*total {
-		return true
-	}
-	return m.cfg.SlowCall.Over > 0 && c.Slow > 0 && float64(c.Slow) >= m.cfg.SlowCall.Rate*total
+	return reaches(c.Failures, c.Total, m.cfg.FailureRate) ||
+		m.cfg.SlowCall.Over > 0 && reaches(c.Slow, c.Total, m.cfg.SlowCall.Rate)
+}
+
+// reaches says whether n of total is at least a rate above 0. It divides,
+// because 7/100 is the nearest number to 0.07, as the written rate is, while
+// 0.07·100 is more than 7.
+func reaches(n, total int, rate float64) bool {
+	return n > 0 && float64(n)/float64(total) >= rate
 }
 
 func (m *Machine) isSlow(r Result) bool {
@@ -221,7 +235,7 @@ func (m *Machine) doneProbe(p Permit, r Result, now time.Time) (bool, Change) {
 		if h.succeeded < m.cfg.HalfOpen.Calls {
 			return true, Change{}
 		}
-		if h.slow > 0 && float64(h.slow) >= m.cfg.SlowCall.Rate*float64(h.succeeded) {
+		if reaches(h.slow, h.succeeded, m.cfg.SlowCall.Rate) {
 			return true, m.open(now)
 		}
 		m.reopened = 0

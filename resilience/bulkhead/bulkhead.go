@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -40,13 +41,22 @@ func (c Config) Validate() error {
 
 // Bulkhead hands out a fixed number of permits, first come, first served. It
 // may be used by many goroutines at once.
+//
+// The permits in use are an atomic number, so that a bulkhead without a queue
+// is not a lock that its callers wait for. While somebody is in the queue the
+// number has the mark queued. The mark is only set while all permits are in
+// use, and they stay in use until it is taken away: a release that sees it
+// takes the lock and hands its permit on.
 type Bulkhead struct {
-	mu       sync.Mutex
-	max      int
+	used     atomic.Int64 // and the mark queued
+	max      int64
 	maxQueue int
-	used     int
-	queue    list.List // of *Ticket; not empty only while used == max
+	mu       sync.Mutex // for the queue, and for setting and taking away the mark
+	queue    list.List  // of *Ticket
 }
+
+// queued is more than any number of permits.
+const queued = 1 << 62
 
 // Ticket is a place in the queue.
 type Ticket struct {
@@ -62,19 +72,21 @@ func New(c Config) (*Bulkhead, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &Bulkhead{max: c.MaxConcurrent, maxQueue: c.MaxQueue}, nil
+	return &Bulkhead{max: int64(c.MaxConcurrent), maxQueue: c.MaxQueue}, nil
 }
 
 // TryAcquire takes a permit if there is one. Each must be given back once by
 // [Bulkhead.Release].
 func (b *Bulkhead) TryAcquire() bool {
-	b.mu.Lock()
-	ok := b.used < b.max
-	if ok {
-		b.used++
+	for {
+		used := b.used.Load()
+		if used >= b.max { // also where it has the mark
+			return false
+		}
+		if b.used.CompareAndSwap(used, used+1) {
+			return true
+		}
 	}
-	b.mu.Unlock()
-	return ok
 }
 
 // Join takes a place at the end of the queue; where a permit is free the
@@ -84,16 +96,19 @@ func (b *Bulkhead) Join() *Ticket {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := &Ticket{ready: make(chan struct{})}
-	if b.used < b.max {
-		b.used++
-		close(t.ready)
-		return t
+	for {
+		if b.TryAcquire() {
+			close(t.ready)
+			return t
+		}
+		if b.maxQueue > 0 && b.queue.Len() >= b.maxQueue {
+			return nil
+		}
+		if b.queue.Len() > 0 || b.used.CompareAndSwap(b.max, b.max|queued) {
+			t.element = b.queue.PushBack(t)
+			return t
+		}
 	}
-	if b.maxQueue > 0 && b.queue.Len() >= b.maxQueue {
-		return nil
-	}
-	t.element = b.queue.PushBack(t)
-	return t
 }
 
 // Leave gives up a place in the queue. It returns true where the ticket had
@@ -102,39 +117,63 @@ func (b *Bulkhead) Join() *Ticket {
 func (b *Bulkhead) Leave(t *Ticket) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if t.element == nil {
-		return true
+	if t.element != nil {
+		b.leave(t)
+		return false
 	}
+	select {
+	case <-t.ready:
+		return true
+	default: // it has left before
+		return false
+	}
+}
+
+// leave takes a ticket out of the queue, and the mark away after the last.
+func (b *Bulkhead) leave(t *Ticket) {
 	b.queue.Remove(t.element)
 	t.element = nil
-	return false
+	if b.queue.Len() == 0 {
+		b.used.Store(b.max) // nobody else changes it while it has the mark
+	}
 }
 
 // Release gives a permit back: to the first in the queue, if there is one. It
 // panics where none is out, which is an error of the caller that would let too
 // many calls in later.
 func (b *Bulkhead) Release() {
+	for {
+		used := b.used.Load()
+		switch {
+		case used == 0:
+			panic("bulkhead: release without acquire")
+		case used&queued != 0:
+			if b.handOn() {
+				return
+			}
+		case b.used.CompareAndSwap(used, used-1):
+			return
+		}
+	}
+}
+
+// handOn gives a permit to the first in the queue. It says whether there was
+// one.
+func (b *Bulkhead) handOn() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.used == 0 {
-		panic("bulkhead: release without acquire")
+	first := b.queue.Front()
+	if first == nil {
+		return false
 	}
-	if first := b.queue.Front(); first != nil {
-		t := first.Value.(*Ticket)
-		b.queue.Remove(first)
-		t.element = nil
-		close(t.ready) // the permit changes hands
-		return
-	}
-	b.used--
+	t := first.Value.(*Ticket)
+	b.leave(t)
+	close(t.ready) // the permit changes hands
+	return true
 }
 
 // Available is the number of permits that nobody holds.
-func (b *Bulkhead) Available() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.max - b.used
-}
+func (b *Bulkhead) Available() int { return int(b.max - b.used.Load()&^queued) }
 
 // Waiting is the length of the queue.
 func (b *Bulkhead) Waiting() int {

@@ -53,3 +53,15 @@ func TestValidate(t *testing.T) {
 	_, err := bulkhead.New(bulkhead.Config{})
 	assert.ErrorContains(t, err, "maxConcurrent: 0 is not at least 1")
 }
+
+// Once the second Leave said that the ticket had a permit.
+func TestTicketThatLeavesTwiceHasNoPermit(t *testing.T) {
+	b, err := bulkhead.New(bulkhead.Config{MaxConcurrent: 1, MaxWait: 1})
+	require.NoError(t, err)
+	require.True(t, b.TryAcquire())
+	ticket := b.Join()
+	assert.False(t, b.Leave(ticket))
+	assert.False(t, b.Leave(ticket))
+	b.Release()
+	assert.Equal(t, 1, b.Available())
+}
