@@ -3,6 +3,7 @@ module github.com/retrylab/retrylab
 go 1.25.0
 
 require (
+	github.com/DataDog/sketches-go v1.4.8
 	github.com/alecthomas/kong v1.17.0
 	github.com/evanw/esbuild v0.28.1
 	github.com/google/go-cmp v0.7.0
@@ -37,5 +38,6 @@ require (
 	golang.org/x/sys v0.47.0 // indirect
 	golang.org/x/text v0.39.0 // indirect
 	golang.org/x/tools v0.47.0 // indirect
+	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )

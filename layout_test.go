@@ -27,11 +27,12 @@ var mayImport = map[string][]string{
 	"theory":     {},
 	"downstream": {},
 	"scripts":    {},
-	"jsmodule":   {"resilience", "downstream"},
+	"service":    {"resilience", "downstream"},
+	"jsmodule":   {"resilience", "downstream", "service"},
 	"runner":     {"jsmodule"},
 	"compare":    {"theory"},
-	"lab":        {"downstream", "resilience/catalog", "scripts"},
-	"cli":        {"resilience", "downstream", "jsmodule", "runner", "lab", "theory", "compare", "scripts"},
+	"lab":        {"downstream", "service", "resilience/catalog", "scripts"},
+	"cli":        {"resilience", "downstream", "service", "jsmodule", "runner", "lab", "theory", "compare", "scripts"},
 	"cmd":        {"cli"},
 }
 

@@ -32,6 +32,7 @@ type grammar struct {
 	Run        runCmd        `cmd:"" help:"Run a k6 script with the built-in runner."`
 	Lab        labCmd        `cmd:"" help:"Run a plan: many policies and scenarios, each run in a fresh process, and report."`
 	Downstream downstreamCmd `cmd:"" help:"Serve HTTP that fails in a controlled way."`
+	Serve      serveCmd      `cmd:"" help:"Serve a caller: HTTP that answers by calling a failing downstream through a policy."`
 	Compare    compareCmd    `cmd:"" help:"Report what runs cost and bought, from their files."`
 	Policy     policyCmd     `cmd:"" help:"List the named policies, or show one."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`

@@ -80,7 +80,7 @@ func codeLines(page string) []string {
 // The examples of the long help must be ones that parse.
 func TestExamplesInTheHelp(t *testing.T) {
 	examples := 0
-	for _, help := range []string{runCmd{}.Help(), labCmd{}.Help(), downstreamCmd{}.Help(), compareCmd{}.Help(), policyCmd{}.Help()} {
+	for _, help := range []string{runCmd{}.Help(), labCmd{}.Help(), downstreamCmd{}.Help(), compareCmd{}.Help(), policyCmd{}.Help(), serveCmd{}.Help()} {
 		for line := range strings.Lines(help) {
 			command, ok := strings.CutPrefix(strings.TrimSpace(line), "retrylab ")
 			if !ok {

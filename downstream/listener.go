@@ -49,20 +49,9 @@ func Listen(addr string, cfg Config) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if addr == "" {
-		addr = DefaultAddr
-	}
-	// Resolved once, so that the address that is checked is the address that is bound.
-	tcp, err := net.ResolveTCPAddr("tcp", addr)
+	ln, err := Bind(addr, cfg.Public)
 	if err != nil {
-		return nil, listenError(addr, err)
-	}
-	if !cfg.Public && !tcp.IP.IsLoopback() {
-		return nil, fmt.Errorf("listen %s: not a loopback address (127.0.0.0/8, ::1, localhost) and public access is not allowed", addr)
-	}
-	ln, err := net.ListenTCP("tcp", tcp)
-	if err != nil {
-		return nil, listenError(addr, err)
+		return nil, err
 	}
 	l := &Listener{
 		server: server, addr: ln.Addr().(*net.TCPAddr),
@@ -76,7 +65,10 @@ func Listen(addr string, cfg Config) (*Listener, error) {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnState:         l.connState,
-		ErrorLog:          log.New(debugWriter{server}, "", 0),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, c)
+		},
+		ErrorLog: log.New(debugWriter{server}, "", 0),
 	}
 	go func() {
 		defer close(l.served)
@@ -86,6 +78,27 @@ func Listen(addr string, cfg Config) (*Listener, error) {
 		}
 	}()
 	return l, nil
+}
+
+// Bind listens on addr ("host:port"; "" is [DefaultAddr], port 0 a free one). An address that is not
+// loopback is refused unless public is set.
+func Bind(addr string, public bool) (*net.TCPListener, error) {
+	if addr == "" {
+		addr = DefaultAddr
+	}
+	// Resolved once, so that the address that is checked is the address that is bound.
+	tcp, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		return nil, listenError(addr, err)
+	}
+	if !public && !tcp.IP.IsLoopback() {
+		return nil, fmt.Errorf("listen %s: not a loopback address (127.0.0.0/8, ::1, localhost) and public access is not allowed", addr)
+	}
+	ln, err := net.ListenTCP("tcp", tcp)
+	if err != nil {
+		return nil, listenError(addr, err)
+	}
+	return ln, nil
 }
 
 // URL returns the base of the server's URLs, without a slash at its end, as reached from this machine.
@@ -129,7 +142,7 @@ func (l *Listener) connState(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		l.conns.Add(1)
-		l.server.ledger.Load().Dial()
+		l.server.run.Load().ledger.Dial()
 		l.mu.Lock()
 		l.silent[c] = struct{}{}
 		l.mu.Unlock()

@@ -391,7 +391,7 @@ func BenchmarkBareHandler(b *testing.B) {
 	ln, err := net.Listen("tcp", DefaultAddr)
 	require.NoError(b, err)
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, 1, http.StatusOK)
+		answer(w, 1, http.StatusOK, 0)
 	})}
 	served := make(chan struct{})
 	go func() {

@@ -13,6 +13,7 @@ import (
 type Scenario struct {
 	fault  faults.Fault
 	params map[string]any
+	text   string
 }
 
 // ScenarioInfo describes a scenario for help texts and listings.
@@ -50,9 +51,30 @@ func ParseScenario(name string, params map[string]any) (Scenario, error) {
 		if err := p.Set(name, params); err != nil {
 			return Scenario{}, err
 		}
-		return Scenario{fault: f, params: p.Effective()}, nil
+		return Scenario{fault: f, params: p.Effective(), text: strings.Join(append([]string{name}, p.Changed()...), " ")}, nil
 	}
 	return Scenario{}, fmt.Errorf("unknown scenario %q; known are %s", name, scenarioNames())
+}
+
+// With returns the scenario with some parameters changed, as by [ParseScenario], and the others as they
+// are.
+func (s Scenario) With(params map[string]any) (Scenario, error) {
+	all := make(map[string]any)
+	if s.fault != nil {
+		var p faults.Params
+		for _, f := range faults.All() {
+			if f.Name() == s.fault.Name() {
+				f.Declare(&p)
+			}
+		}
+		for i, key := range p.Keys() {
+			if name := p.Infos()[i].Name; params[name] == nil && params[key] == nil {
+				all[name] = s.params[key]
+			}
+		}
+	}
+	maps.Copy(all, params)
+	return ParseScenario(s.Name(), all)
 }
 
 func scenarioNames() string {
@@ -70,6 +92,10 @@ func (s Scenario) Name() string {
 	}
 	return s.fault.Name()
 }
+
+// String returns the name and, as NAME=VALUE, the parameters that are not at their default; "" for the
+// zero Scenario.
+func (s Scenario) String() string { return s.text }
 
 // Params returns the parameters in effect, defaults included, by snake_case key, fit for JSON; a
 // duration is a float64 of milliseconds under a key that ends in _ms. The map is the caller's; nil for

@@ -30,6 +30,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const ms = time.Millisecond
 
+const allNames = "fixed-delay, random-failures, progressive-degradation, latency-tail-spike, outage, brownout, overload, " +
+	"rate-limited, bursty, gray, cold-cache, slow-body, partial-body, payments"
+
 func scenario(t testing.TB, name string, params map[string]any) Scenario {
 	t.Helper()
 	sc, err := ParseScenario(name, params)
@@ -291,7 +294,9 @@ func TestResetWithCallsInFlight(t *testing.T) {
 		require.Equal(t, 5, s.Stats().Inflight)
 
 		s.Reset()
-		assert.Equal(t, stats.Snapshot{Scenario: "fixed-delay", UptimeMs: 50, Failed: map[string]uint64{}}, s.Stats())
+		assert.Equal(t, stats.Snapshot{
+			Scenario: "fixed-delay", UptimeMs: 50, Failed: map[string]uint64{}, Series: []stats.Second{{}},
+		}, s.Stats())
 		start()
 		synctest.Wait()
 		time.Sleep(60 * ms) // the five have ended, the one has not
@@ -411,7 +416,7 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/stats", 200, "", ""},
 		{"GET", "/reset", 405, "POST", `{"error":"method \"GET\" on /reset is not POST"}`},
 		{"POST", "/stats", 405, "GET, HEAD", `{"error":"method \"POST\" on /stats is not GET, HEAD"}`},
-		{"PUT", "/scenario", 405, "GET, HEAD", ""},
+		{"DELETE", "/scenario", 405, "GET, HEAD, PUT", `{"error":"method \"DELETE\" on /scenario is not GET, HEAD, PUT"}`},
 		{"DELETE", "/healthz", 405, "GET, HEAD", ""},
 		{"GET", "/", 404, "", `{"error":"no route \"/\"; known are /call, /stats, /reset, /scenario, /healthz"}`},
 		{"GET", "/call/", 404, "", ""},
@@ -508,7 +513,7 @@ func TestCallsAreLoggedAtDebugLevel(t *testing.T) {
 
 func TestNewNamesEveryFault(t *testing.T) {
 	_, err := New(Config{Cancellation: 7})
-	assert.EqualError(t, err, "scenario: none given; known are fixed-delay, random-failures, progressive-degradation, latency-tail-spike\n"+
+	assert.EqualError(t, err, "scenario: none given; known are "+allNames+"\n"+
 		`cancellation "Cancellation(7)" is none of ignore, at-dequeue, mid-work`)
 }
 
@@ -549,13 +554,13 @@ func TestParseScenario(t *testing.T) {
 	assert.JSONEq(t, `{"delay_ms":90,"every":6,"spike_ms":1.5}`, string(b))
 	b, err = json.Marshal(scenario(t, "progressive-degradation", nil).Params())
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"base_ms":80,"step_ms":3,"max_ms":900}`, string(b))
+	assert.JSONEq(t, `{"base_ms":80,"step_ms":3,"max_ms":900,"heal_after_ms":0,"heal_after_calls":0}`, string(b))
 
 	_, err = ParseScenario("latency-tail-spike", map[string]any{"every": "0", "speed": 1})
 	assert.EqualError(t, err, `latency-tail-spike.every: "0" is outside 1..1000000000`+"\n"+
 		`latency-tail-spike.speed: unknown parameter; known are delay, every, spike`)
 	_, err = ParseScenario("outrage", nil)
-	assert.EqualError(t, err, `unknown scenario "outrage"; known are fixed-delay, random-failures, progressive-degradation, latency-tail-spike`)
+	assert.EqualError(t, err, `unknown scenario "outrage"; known are `+allNames)
 
 	assert.Empty(t, Scenario{}.Name())
 	assert.Nil(t, Scenario{}.Params())
@@ -574,11 +579,11 @@ func TestScenariosListTheirDefaults(t *testing.T) {
 			given[p.Name] = p.Default
 			assert.NotEmpty(t, p.Doc)
 			assert.NotEmpty(t, p.Range)
-			assert.True(t, slices.Contains([]string{"duration", "number", "integer"}, p.Type), p.Type)
+			assert.True(t, slices.Contains([]string{"duration", "number", "integer", "choice"}, p.Type), p.Type)
 		}
 		assert.Equal(t, scenario(t, info.Name, nil).Params(), scenario(t, info.Name, given).Params())
 	}
-	assert.Equal(t, []string{"fixed-delay", "random-failures", "progressive-degradation", "latency-tail-spike"}, names)
+	assert.Equal(t, allNames, strings.Join(names, ", "))
 	assert.Equal(t, faults.ParamInfo{
 		Name: "delay", Type: "duration", Default: "220ms", Range: "0s..1h", Doc: "service time of a call",
 	}, infos[0].Params[0])

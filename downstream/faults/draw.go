@@ -1,12 +1,25 @@
 package faults
 
+import (
+	"math"
+	"time"
+)
+
 // Stream names one random decision about a call. Each decision has a stream of its own, so that a new
 // one never shifts the draws of the others. The numbers are part of what a seed means: never reuse or
 // renumber them.
 type Stream uint64
 
-// StreamFailure decides whether a call fails.
-const StreamFailure Stream = 1
+// The streams.
+const (
+	StreamFailure  Stream = 1 // whether a call fails
+	StreamService  Stream = 2 // how long its service takes
+	StreamBurst    Stream = 3 // where a burst begins or ends
+	StreamInstance Stream = 4 // which instance it goes to
+	StreamKey      Stream = 5 // which key of a cache it asks for
+	StreamHang     Stream = 6 // whether it is left without an answer
+	StreamBody     Stream = 7 // whether its answer's body misbehaves
+)
 
 // Uniform returns the call's draw of a stream: uniform in [0, 1), always the same for the same seed,
 // call number and stream.
@@ -26,4 +39,10 @@ func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
+}
+
+// exponential returns the call's exponentially distributed service time, at most [MaxDelay].
+func (c Call) exponential(mean time.Duration) time.Duration {
+	// Uniform is below 1, so the logarithm is finite.
+	return time.Duration(min(-math.Log1p(-c.Uniform(StreamService))*float64(mean), float64(MaxDelay)))
 }

@@ -69,6 +69,10 @@ func TestDelaySequences(t *testing.T) {
 			[]uint64{1, math.MaxUint64}, []time.Duration{80 * ms, 80 * ms},
 		},
 		{
+			"progressive heals after calls", new(faults.ProgressiveDegradation), map[string]any{"healAfterCalls": 3},
+			[]uint64{1, 3, 4, 5}, []time.Duration{83 * ms, 89 * ms, 80 * ms, 80 * ms},
+		},
+		{
 			"tail spike by default", new(faults.LatencyTailSpike), nil, []uint64{1, 5, 6, 7, 11, 12, 13},
 			[]time.Duration{90 * ms, 90 * ms, 650 * ms, 90 * ms, 90 * ms, 650 * ms, 90 * ms},
 		},
@@ -85,10 +89,10 @@ func TestDelaySequences(t *testing.T) {
 	}
 }
 
-func TestOnlyRandomFailuresFail(t *testing.T) {
+func TestWhichScenariosFailByDefault(t *testing.T) {
 	for _, f := range faults.All() {
 		f := with(t, f, nil)
-		if f.Name() == "random-failures" {
+		if f.Name() == "random-failures" || f.Name() == "bursty" {
 			assert.NotEmpty(t, failing(f, 1, 1000))
 		} else {
 			assert.Empty(t, failing(f, 1, 1000), f.Name())

@@ -25,11 +25,11 @@ type Params struct {
 type ParamInfo struct {
 	// Name is the key in flags, JSON and JS, in camelCase.
 	Name string `json:"name"`
-	// Type is "duration", "number" or "integer".
+	// Type is "duration", "number", "integer" or "choice".
 	Type string `json:"type"`
-	// Default is the value used when none is given: text for a duration, a number otherwise.
+	// Default is the value used when none is given: text for a duration or a choice, a number otherwise.
 	Default any `json:"default"`
-	// Range is what is allowed, bounds included, such as "0..1".
+	// Range is what is allowed: bounds, both included, such as "0..1", or the words of a choice, joined by "|".
 	Range string `json:"range"`
 	// Doc says in a few words what the parameter does.
 	Doc string `json:"doc"`
@@ -51,8 +51,8 @@ type check struct {
 func (p *Params) Duration(dst *time.Duration, name string, def, low, high time.Duration, doc string) {
 	key := snake(name) + "_ms"
 	declare(p, dst, ParamInfo{
-		Name: name, Type: "duration", Default: durationText(def),
-		Range: durationText(low) + ".." + durationText(high), Doc: doc,
+		Name: name, Type: "duration", Default: DurationText(def),
+		Range: DurationText(low) + ".." + DurationText(high), Doc: doc,
 	}, def, low, high, parseDuration, func() (string, any) {
 		return key, float64(*dst) / float64(time.Millisecond)
 	})
@@ -75,6 +75,24 @@ func (p *Params) Integer(dst *int64, name string, def, low, high int64, doc stri
 		Name: name, Type: "integer", Default: def,
 		Range: show(low) + ".." + show(high), Doc: doc,
 	}, def, low, high, parseInteger, func() (string, any) { return key, *dst })
+}
+
+// Choice declares one word out of a few and sets it to its default, which must be one of them.
+func (p *Params) Choice(dst *string, name, def string, words []string, doc string) {
+	*dst = def
+	set := func(given any) error {
+		// A word may look like a number, such as 503, and come as one.
+		if s := show(given); slices.Contains(words, s) {
+			*dst = s
+			return nil
+		}
+		return fmt.Errorf("%s is none of %s", quote(given), strings.Join(words, ", "))
+	}
+	key := snake(name)
+	p.list = append(p.list, param{
+		ParamInfo{Name: name, Type: "choice", Default: def, Range: strings.Join(words, "|"), Doc: doc},
+		set, func() (string, any) { return key, *dst },
+	})
 }
 
 // Check declares a condition on the parameters taken together. It is asked once all of them are set
@@ -110,8 +128,18 @@ func (p *Params) Infos() []ParamInfo {
 	return infos
 }
 
+// Keys returns the keys of [Params.Effective] in the order of declaration.
+func (p *Params) Keys() []string {
+	keys := make([]string, len(p.list))
+	for i, q := range p.list {
+		keys[i], _ = q.effective()
+	}
+	return keys
+}
+
 // Set writes the given values into the fault that declared the parameters. A parameter that is absent
-// or nil keeps its default. The error joins one line for every fault found, each beginning with path, a
+// or nil keeps its default. A parameter may also be given under its key in [Params.Effective], so that
+// what was written out can be read back. The error joins one line for every fault found, each beginning with path, a
 // dot and the parameter's name; parameters that were good are set all the same.
 func (p *Params) Set(path string, given map[string]any) error {
 	var errs []error
@@ -119,9 +147,18 @@ func (p *Params) Set(path string, given map[string]any) error {
 		errs = append(errs, fmt.Errorf("%s.%s: %w", path, name, err))
 	}
 	known := make([]string, len(p.list))
+	keys := p.Keys()
 	for i, q := range p.list {
 		known[i] = q.info.Name
-		if v, ok := given[q.info.Name]; ok && v != nil {
+		v := given[known[i]]
+		if keys[i] != known[i] && given[keys[i]] != nil {
+			if v != nil {
+				fail(known[i], fmt.Errorf("given twice, as %s and as %s", known[i], keys[i]))
+				continue
+			}
+			v = given[keys[i]]
+		}
+		if v != nil {
 			if err := q.set(v); err != nil {
 				fail(q.info.Name, err)
 			}
@@ -129,7 +166,7 @@ func (p *Params) Set(path string, given map[string]any) error {
 	}
 	var unknown []string
 	for name := range given {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(known, name) && !slices.Contains(keys, name) {
 			unknown = append(unknown, name)
 		}
 	}
@@ -156,6 +193,22 @@ func (p *Params) Effective() map[string]any {
 		m[k] = v
 	}
 	return m
+}
+
+// Changed returns, as NAME=VALUE in the order of declaration, the parameters whose value is not their
+// default.
+func (p *Params) Changed() []string {
+	var changed []string
+	for _, q := range p.list {
+		_, v := q.effective()
+		if q.info.Type == "duration" {
+			v = DurationText(time.Duration(math.Round(v.(float64) * float64(time.Millisecond))))
+		}
+		if v != q.info.Default {
+			changed = append(changed, q.info.Name+"="+show(v))
+		}
+	}
+	return changed
 }
 
 func parseDuration(given any) (time.Duration, error) {
@@ -259,13 +312,13 @@ func show(v any) string {
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	case time.Duration:
-		return durationText(v)
+		return DurationText(v)
 	}
 	return fmt.Sprint(v)
 }
 
-// durationText is d.String() without the zero parts at its end: "1h", not "1h0m0s".
-func durationText(d time.Duration) string {
+// DurationText is d.String() without the zero parts at its end: "1h", not "1h0m0s".
+func DurationText(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

@@ -4,10 +4,7 @@
 // The ledger is a pure state machine: it takes the time as an argument and holds no clock.
 package stats
 
-import (
-	"sync"
-	"time"
-)
+import "time"
 
 // Outcome is how a call ended: [Finished], [Abandoned], or else the kind of its failure.
 type Outcome string
@@ -19,6 +16,12 @@ const (
 	HTTP4xx      Outcome = "http_4xx"      // answered with a client error other than 429
 	HTTP429      Outcome = "http_429"      // answered with 429
 	HTTP5xx      Outcome = "http_5xx"      // answered with a server error
+	QueueFull    Outcome = "queue_full"    // answered with 503 because the queue was full
+	Shed         Outcome = "shed"          // answered with 503 because it had queued for too long
+	Refused      Outcome = "refused"       // connection reset on arrival, nothing done
+	Reset        Outcome = "reset"         // connection reset in place of an answer
+	Hung         Outcome = "hung"          // connection reset after a silence
+	Truncated    Outcome = "truncated"     // answered well, but the body was cut short
 	ServerClosed Outcome = "server_closed" // cut because the server did not wait for it on closing
 	Panicked     Outcome = "panic"         // the handler panicked
 )
@@ -78,187 +81,35 @@ type Snapshot struct {
 	MaxInflightOverdue int `json:"max_inflight_overdue"`
 
 	// BusyMs is the time spent serving, summed over calls; ResidualMs the part of it after the caller gave
-	// up: when the patience it announced ran out or, if earlier, when it was seen to be gone. Both include
-	// the work so far of calls in flight.
-	BusyMs     float64 `json:"busy_ms"`
-	ResidualMs float64 `json:"residual_ms"`
+	// up: when the patience it announced ran out or, if earlier, when it was seen to be gone. DuplicateMs
+	// is the part that was done while the caller still waited, but had already been given the answer of
+	// another attempt of the same request; only calls that carry a request id can tell. No moment of work
+	// is in both; WastedMs is their sum and WastedShare its share of BusyMs (0 if that is 0). All include
+	// the work so far of calls in flight. Time in a queue and time spent on rejecting are no work.
+	BusyMs      float64 `json:"busy_ms"`
+	ResidualMs  float64 `json:"residual_ms"`
+	DuplicateMs float64 `json:"duplicate_ms"`
+	WastedMs    float64 `json:"wasted_ms"`
+	WastedShare float64 `json:"wasted_share"`
+
+	// NoticeMeanMs and NoticeMaxMs say how long after its caller's patience ran out a call's client was
+	// seen to be gone, over NoticeCount calls: those that announced their patience and were not given up
+	// earlier. LingerMeanMs and LingerMaxMs say for how long a call stayed in flight once its client had
+	// been seen to be gone, over LingerCount calls: what ignoring costs. 0 if there were none.
+	NoticeCount  uint64  `json:"notice_count"`
+	NoticeMeanMs float64 `json:"notice_mean_ms"`
+	NoticeMaxMs  float64 `json:"notice_max_ms"`
+	LingerCount  uint64  `json:"linger_count"`
+	LingerMeanMs float64 `json:"linger_mean_ms"`
+	LingerMaxMs  float64 `json:"linger_max_ms"`
 
 	// Dials counts connections accepted.
 	Dials uint64 `json:"dials"`
+
+	// Series is the same by the second, oldest first and without gaps; the last is not over yet. It goes
+	// back [SeriesLength] seconds at most.
+	Series []Second `json:"series"`
 }
 
-// Ledger counts calls. Make one with [NewLedger]; a reset is a new Ledger, so that calls in flight
-// across it end in the old one. All methods are safe for concurrent use.
-type Ledger struct {
-	since time.Time
-
-	// One mutex, held for a few assignments, instead of an atomic per counter: a Snapshot must see all of
-	// them at one instant.
-	mu         sync.Mutex
-	received   uint64
-	retries    uint64
-	started    uint64
-	finished   uint64
-	abandoned  uint64
-	failed     map[Outcome]uint64
-	open       []*Call // calls in flight, in no order
-	max        int
-	maxOverdue int
-	busy       time.Duration
-	residual   time.Duration
-	dials      uint64
-}
-
-// Call is one call in the books of the Ledger that received it.
-type Call struct {
-	ledger   *Ledger
-	n        uint64
-	slot     int       // index in ledger.open; -1 once ended
-	deadline time.Time // when the caller's patience runs out; zero: unknown
-	start    time.Time // when service began; zero: not yet
-	gone     time.Time // when the client was seen to be gone; zero: it is there
-}
-
-// Arrival is what is known of a call when it arrives. The zero value is a call that says nothing.
-type Arrival struct {
-	// Patience is how long the caller is going to wait for the answer; 0 or less: unknown.
-	Patience time.Duration
-	// Retry says that the call announced itself as a second or later attempt.
-	Retry bool
-}
-
-// NewLedger returns an empty ledger that counts from now.
-func NewLedger(now time.Time) *Ledger {
-	return &Ledger{since: now, failed: make(map[Outcome]uint64)}
-}
-
-// Receive counts a call as received and in flight. It must be ended with [Call.End].
-func (l *Ledger) Receive(now time.Time, a Arrival) *Call {
-	c := &Call{ledger: l}
-	if a.Patience > 0 {
-		c.deadline = now.Add(a.Patience)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.received++
-	c.n = l.received
-	if a.Retry {
-		l.retries++
-	}
-	c.slot = len(l.open)
-	l.open = append(l.open, c)
-	if len(l.open) > l.max {
-		l.max = len(l.open)
-		l.maxOverdue = 0
-		// All but the newcomer, whose caller has just asked. The walk is only made when the maximum grows.
-		for _, o := range l.open[:c.slot] {
-			if !o.gone.IsZero() || !o.deadline.IsZero() && !o.deadline.After(now.Add(OverdueSlack)) {
-				l.maxOverdue++
-			}
-		}
-	}
-	return c
-}
-
-// Dial counts an accepted connection.
-func (l *Ledger) Dial() {
-	l.mu.Lock()
-	l.dials++
-	l.mu.Unlock()
-}
-
-// Snapshot returns all counters as of one instant. Scenario, Seed and UptimeMs are left zero.
-func (l *Ledger) Snapshot(now time.Time) Snapshot {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := Snapshot{
-		CountedMs: ms(now.Sub(l.since)),
-		Received:  l.received, Retries: l.retries, Started: l.started,
-		Finished: l.finished, Failed: make(map[string]uint64, len(l.failed)), Abandoned: l.abandoned,
-		Inflight: len(l.open), MaxInflight: l.max, MaxInflightOverdue: l.maxOverdue,
-		Dials: l.dials,
-	}
-	for kind, n := range l.failed {
-		s.Failed[string(kind)] = n
-	}
-	busy, residual := l.busy, l.residual
-	for _, c := range l.open {
-		b, r := c.work(now)
-		busy += b
-		residual += r
-	}
-	s.BusyMs, s.ResidualMs = ms(busy), ms(residual)
-	return s
-}
-
-// N returns the call's number in order of arrival in its ledger, from 1.
-func (c *Call) N() uint64 { return c.n }
-
-// Start counts the call as started: from now on the server is busy with it. Only the first Start counts.
-func (c *Call) Start(now time.Time) {
-	c.ledger.mu.Lock()
-	defer c.ledger.mu.Unlock()
-	if c.slot >= 0 && c.start.IsZero() {
-		c.start = now
-		c.ledger.started++
-	}
-}
-
-// Gone notes that the client was seen to be gone. The call stays in flight; only the first Gone counts.
-func (c *Call) Gone(now time.Time) {
-	c.ledger.mu.Lock()
-	defer c.ledger.mu.Unlock()
-	if c.gone.IsZero() {
-		c.gone = now
-	}
-}
-
-// End takes the call out of flight and books its outcome and its work. Only the first End counts.
-func (c *Call) End(now time.Time, o Outcome) {
-	l := c.ledger
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if c.slot < 0 {
-		return
-	}
-	if o == Abandoned && c.gone.IsZero() {
-		c.gone = now
-	}
-	busy, residual := c.work(now)
-	l.busy += busy
-	l.residual += residual
-	switch o {
-	case Finished:
-		l.finished++
-	case Abandoned:
-		l.abandoned++
-	default:
-		l.failed[o]++
-	}
-	last := len(l.open) - 1
-	l.open[c.slot] = l.open[last]
-	l.open[c.slot].slot = c.slot
-	l.open[last] = nil
-	l.open = l.open[:last]
-	c.slot = -1
-}
-
-// work returns how long the call has been served by now, and for how much of it the caller had given
-// up. The ledger's lock is held.
-func (c *Call) work(now time.Time) (busy, residual time.Duration) {
-	if c.start.IsZero() {
-		return 0, 0
-	}
-	// Clocks are read before the lock is taken, so now may lie a little before the start.
-	busy = max(0, now.Sub(c.start))
-	up := c.deadline
-	if up.IsZero() || !c.gone.IsZero() && c.gone.Before(up) {
-		up = c.gone
-	}
-	if up.IsZero() {
-		return busy, 0
-	}
-	return busy, min(busy, max(0, now.Sub(up)))
-}
-
+// ms is a duration as a number of milliseconds.
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -88,6 +88,7 @@ func TestOnlyTheFirstEndCounts(t *testing.T) {
 	s := l.Snapshot(at(40))
 	assert.Equal(t, stats.Snapshot{
 		CountedMs: 40, Received: 1, Started: 1, Failed: map[string]uint64{"http_5xx": 1}, MaxInflight: 1, BusyMs: 10,
+		Series: []stats.Second{{Received: 1, Failed: 1, BusyMs: 10}},
 	}, s)
 }
 
@@ -136,7 +137,9 @@ func TestSnapshotJSON(t *testing.T) {
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"scenario":"","seed":0,"uptime_ms":0,"counted_ms":250,"received":1,"retries":1,"started":1,
 		"finished":0,"failed":{},"abandoned":0,"inflight":1,"max_inflight":1,"max_inflight_overdue":0,
-		"busy_ms":250,"residual_ms":0,"dials":1}`, string(b))
+		"busy_ms":250,"residual_ms":0,"duplicate_ms":0,"wasted_ms":0,"wasted_share":0,
+		"notice_count":0,"notice_mean_ms":0,"notice_max_ms":0,"linger_count":0,"linger_mean_ms":0,"linger_max_ms":0,"dials":1,
+		"series":[{"t":0,"received":1,"finished":0,"failed":0,"abandoned":0,"inflight":1,"busy_ms":250}]}`, string(b))
 }
 
 // Any order of events keeps the books balanced and equal to a naive count.
@@ -162,7 +165,9 @@ func TestLedgerAgainstModel(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"tick": func(t *rapid.T) { now += rapid.IntRange(0, 50).Draw(t, "ms") },
 			"receive": func(t *rapid.T) {
-				c := l.Receive(at(now), patience(rapid.IntRange(-1, 100).Draw(t, "patience")))
+				a := patience(rapid.IntRange(-1, 100).Draw(t, "patience"))
+				a.Request = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "request")
+				c := l.Receive(at(now), a)
 				received++
 				if c.N() != received {
 					t.Fatalf("call %d has number %d", received, c.N())
@@ -196,8 +201,10 @@ func TestLedgerAgainstModel(t *testing.T) {
 						s, received, started, len(calls), most, ended)
 				case sum(s) != s.Received:
 					t.Fatalf("received %d is not the sum %d: %+v", s.Received, sum(s), s)
-				case s.ResidualMs > s.BusyMs || s.ResidualMs < 0:
-					t.Fatalf("residual %v of busy %v", s.ResidualMs, s.BusyMs)
+				case s.ResidualMs < 0 || s.DuplicateMs < 0 || s.ResidualMs+s.DuplicateMs > s.BusyMs+1e-6:
+					t.Fatalf("residual %v and duplicate %v of busy %v", s.ResidualMs, s.DuplicateMs, s.BusyMs)
+				case s.LingerCount < s.Abandoned || s.NoticeCount > s.Received:
+					t.Fatalf("%d lingered of %d abandoned, %d noticed", s.LingerCount, s.Abandoned, s.NoticeCount)
 				case s.MaxInflightOverdue > max(0, s.MaxInflight-1):
 					t.Fatalf("%d of %d overdue", s.MaxInflightOverdue, s.MaxInflight)
 				}
