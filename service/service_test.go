@@ -30,11 +30,11 @@ type app struct {
 
 const policies = `
 - name: quick
-  guards: [{retry: {maxAttempts: 3}}, {timeout: 20ms}]
+  guards: [{retry: {maxAttempts: 3}}, {timeout: 150ms}]
 - name: once
   guards: [{timeout: 1s}]
 - name: breaker
-  guards: [{breaker: {window: {consecutive: 2}, openFor: 1h}}, {timeout: 20ms}]
+  guards: [{breaker: {window: {consecutive: 2}, openFor: 1h}}, {timeout: 150ms}]
 - name: bulkhead
   guards: [{bulkhead: {maxConcurrent: 1}}, {timeout: 1s}]
 `
@@ -89,7 +89,7 @@ func TestRequestTellsWhatItCost(t *testing.T) {
 	assert.Equal(t, "3", h.Get("X-Timeout-Count"))
 	assert.Equal(t, "0", h.Get("X-Circuit-Breaker-Rejected"))
 	assert.Equal(t, "0", h.Get("X-Bulkhead-Rejected"))
-	assert.Equal(t, "20.000,20.000,20.000", h.Get("X-Attempt-Latencies-Ms"))
+	assert.Equal(t, "150.000,150.000,150.000", h.Get("X-Attempt-Latencies-Ms"))
 
 	status, h, body = a.do(t, "GET", "/api/work?policy=once&scenario=fixed-delay")
 	assert.Equal(t, 200, status, body)
