@@ -49,7 +49,7 @@ func published() []Column {
 		{Name: "success_rate", Title: "success", Group: "success", Short: "seen", Kind: Share, Unit: "share", Doc: "Successful requests / requests.", number: Run.successRate},
 		{Name: "error_rate", Title: "errors", Kind: Share, Unit: "share", Doc: "Failed requests / requests.", number: Run.errorRate},
 		{Name: "successful_requests_per_second", Title: "goodput /s", Group: "goodput", Short: "/s", Kind: PerSecond, Unit: "1/s",
-			Doc: "Goodput: successful requests per second of load, graceful stop included; of k6's own time where the run's is not known.", number: Run.goodput},
+			Doc: "Goodput: successful requests per second of load, setup, graceful stop and teardown included.", number: Run.goodput},
 		{Name: "all_attempt_p95_ms", Title: "attempt p95 ms", Group: "attempt", Short: "p95 ms", Kind: Millis, Unit: "ms",
 			Doc: "95th percentile of the time of all attempts, those cut off by the timeout included.", number: trend("resilience_attempt_duration", "p(95)")},
 		{Name: "all_attempt_p99_ms", Title: "attempt p99 ms", Kind: Millis, Unit: "ms", Doc: "99th percentile of the same.", number: trend("resilience_attempt_duration", "p(99)")},
@@ -78,8 +78,18 @@ func own() []Column {
 		{Name: "count_difference", Title: "received − sent", Kind: Count, Doc: "Calls received by the server − calls sent by the caller.", number: Run.countDifference},
 		{Name: "max_inflight_caller", Title: "in flight, caller", Group: "max in flight", Short: "caller", Kind: Count, Doc: "Most calls that the caller had in flight at once.", number: Run.maxCaller},
 		{Name: "max_inflight_overdue", Title: "overdue in flight", Kind: Count, Doc: "How many of max_inflight_downstream had outlived their caller.", number: Run.overdue},
-		{Name: "abandoned", Title: "abandoned", Kind: Count, Doc: "Calls whose caller gave up before the answer.", number: Run.abandoned},
-		{Name: "residual_share", Title: "residual work", Kind: Share, Unit: "share", Doc: "Share of the server's busy time spent on calls after their caller gave up.", number: Run.residualShare},
+		{Name: "abandoned", Title: "abandoned", Short: "abandoned", Kind: Count, Doc: "Calls whose caller gave up before the answer.", number: Run.abandoned},
+		{Name: "residual_share", Title: "residual work", Kind: Share, Unit: "share", Group: "work", Short: "residual",
+			Doc: "Share of the server's busy time spent on calls after their caller gave up.", number: Run.residualShare},
+		{Name: "duplicate_share", Title: "duplicate work", Group: "work", Short: "duplicate", Kind: Share, Unit: "share",
+			Doc: "Share of the server's busy time spent on calls of requests that another call had answered.", number: Run.duplicateShare},
+		{Name: "wasted_share", Title: "wasted work", Group: "work", Short: "wasted", Kind: Share, Unit: "share", Doc: "Residual and duplicate work / busy time.", number: Run.wastedShare},
+		{Name: "busy_ms_per_request", Title: "busy ms / request", Group: "busy ms", Short: "/request", Kind: Millis, Unit: "ms",
+			Doc: "The server's busy time / requests.", number: Run.busyPerRequest},
+		{Name: "notice_mean_ms", Title: "notice ms", Group: "notice", Short: "ms", Kind: Millis, Unit: "ms",
+			Doc: "Mean time from the end of a caller's patience until the server knew that it had gone.", number: Run.notice},
+		{Name: "dials_per_request", Title: "dials / request", Group: "dials", Short: "/request", Kind: Factor, Unit: "dials/request",
+			Doc: "New connections to the server / requests.", number: Run.dialsPerRequest},
 		{Name: "expected_success_rate", Title: "expected success", Group: "success", Short: "model", Kind: Share, Unit: "share", Doc: "1−pⁿ for independent failures p and n attempts.", number: Run.expectedSuccess},
 		{Name: "expected_amplification", Title: "expected amplification", Group: "calls/req.", Short: "model", Kind: Factor, Unit: "calls/request",
 			Doc: "(1−pⁿ)/(1−p) for independent failures p and n attempts.", number: Run.expectedAmplification},
@@ -91,8 +101,23 @@ func own() []Column {
 // Summary returns the columns of the short tables, in which rows are grouped by
 // scenario. The caller owns the slice.
 func Summary() []Column {
+	return pick("run", "policy", "total_requests", "success_rate", "expected_success_rate",
+		"retry_amplification_factor", "expected_amplification", "successful_requests_per_second",
+		"all_attempt_p95_ms", "timeout_count", "rejected", "max_inflight_caller", "max_inflight_downstream")
+}
+
+// Work returns the columns of the table of the server's work: what it did for
+// each request, and how much of that was for nobody. The caller owns the slice.
+func Work() []Column {
+	return pick("run", "policy", "busy_ms_per_request", "residual_share", "duplicate_share", "wasted_share",
+		"abandoned", "notice_mean_ms", "dials_per_request", "max_inflight_caller", "max_inflight_downstream")
+}
+
+// pick returns the columns of these names, of those in files and of the tables'
+// own.
+func pick(names ...string) []Column {
 	columns := map[string]Column{
-		"policy": {Name: "policy", Title: "policy", Short: "policy", Doc: "Name of the policy.", text: func(r Row) string { return r.Policy }},
+		"policy": {Name: "policy", Title: "policy", Short: "policy", Doc: "Name of the policy, and the run's variant.", text: Row.PolicyLabel},
 		"rejected": {Name: "rejected", Title: "rejected", Short: "rejected", Kind: Count,
 			Doc: "Attempts that a guard refused: breaker, bulkhead, rate limit, throttle or budget.", number: Run.rejected},
 	}
@@ -100,11 +125,7 @@ func Summary() []Column {
 		columns[c.Name] = c
 	}
 	var out []Column
-	for _, name := range []string{
-		"run", "policy", "total_requests", "success_rate", "expected_success_rate",
-		"retry_amplification_factor", "expected_amplification", "successful_requests_per_second",
-		"all_attempt_p95_ms", "timeout_count", "rejected", "max_inflight_caller", "max_inflight_downstream",
-	} {
+	for _, name := range names {
 		out = append(out, columns[name])
 	}
 	return out

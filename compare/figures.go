@@ -112,6 +112,38 @@ func (r Run) residualShare() (float64, bool) {
 	return ratio(residual, okR, busy, okB)
 }
 
+func (r Run) duplicateShare() (float64, bool) {
+	duplicate, okD := r.Downstream["duplicate_ms"]
+	busy, okB := r.server("busy_ms", "downstream_busy_ms")
+	return ratio(duplicate, okD, busy, okB)
+}
+
+func (r Run) wastedShare() (float64, bool) {
+	residual, okR := r.residualShare()
+	duplicate, okD := r.duplicateShare()
+	return residual + duplicate, okR && okD
+}
+
+func (r Run) busyPerRequest() (float64, bool) {
+	busy, okB := r.server("busy_ms", "downstream_busy_ms")
+	n, okN := r.requests()
+	return ratio(busy, okB, n, okN)
+}
+
+func (r Run) notice() (float64, bool) {
+	if r.Downstream["notice_count"] == 0 {
+		return 0, false // no caller has gone, or nobody counted
+	}
+	v, ok := r.Downstream["notice_mean_ms"]
+	return v, ok
+}
+
+func (r Run) dialsPerRequest() (float64, bool) {
+	dials, okD := r.Downstream["dials"]
+	n, okN := r.requests()
+	return ratio(dials, okD, n, okN)
+}
+
 func (r Run) httpFailed() (float64, bool) {
 	return r.Metrics.value("http_req_failed", Rate, "value")
 }

@@ -201,6 +201,7 @@ func newRun(p pair, metrics Metrics, file runFile, haveFile bool) Run {
 		return run
 	}
 	run.Number, run.Name, run.Repetition = file.Number, file.Name, max(1, file.Repetition)
+	run.Variant = file.Variant
 	run.Policy, run.Scenario = file.Policy, file.Scenario.public()
 	run.Setup, run.Downstream = file.setup(), numbers(file.Downstream)
 	if file.Lab != "" {

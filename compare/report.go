@@ -65,7 +65,7 @@ func Build(runs []Run, warnings ...Warning) Report {
 			Scenario: run.Scenario.Name, Conditions: run.Scenario.words(), Runs: []Run{run},
 		})
 	}
-	columns := append(Columns(), Summary()...)
+	columns := slices.Concat(Columns(), Summary(), Work())
 	for i := range report.Rows {
 		row := &report.Rows[i]
 		row.marks = map[string][]int{}
@@ -157,6 +157,25 @@ func (r Row) concurrency() string {
 		return "moderate"
 	}
 	return "high"
+}
+
+// PolicyLabel is the policy's name, and the run's variant if it has one.
+func (r Row) PolicyLabel() string {
+	if variant := r.Runs[0].Variant; variant != "" {
+		return r.Policy + ", " + variant
+	}
+	return r.Policy
+}
+
+// wasteful is the share of wasted work from which on it is worth a table.
+const wasteful = 0.05
+
+// Wasteful says whether a row's server did much of its work for nobody.
+func (r Report) Wasteful() bool {
+	return slices.ContainsFunc(r.Rows, func(row Row) bool {
+		s := row.stats["wasted_share"]
+		return s.Known() && s.Value >= wasteful
+	})
 }
 
 // Groups returns the rows by scenario, in order of first appearance.

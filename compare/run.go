@@ -17,6 +17,8 @@ type Run struct {
 	Number int
 	// Name is the plan's name of the run, such as "jitter-fixed-delay".
 	Name string
+	// Variant tells runs of the same policy and scenario apart; mostly empty.
+	Variant string
 	// Repetition counts from 1.
 	Repetition int
 	// Policy and Scenario say what was run. Without a run.json only their names

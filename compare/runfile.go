@@ -22,6 +22,7 @@ type runFile struct {
 	Lab        string   `json:"lab"`
 	Number     int      `json:"number"`
 	Name       string   `json:"name"`
+	Variant    string   `json:"variant"`
 	Repetition int      `json:"repetition"`
 	Policy     Policy   `json:"policy"`
 	Scenario   scenario `json:"scenario"`

@@ -23,7 +23,7 @@ const adminTimeout = 5 * time.Second
 // controlled way, in this process or, with {url}, one that runs already.
 func (i *Instance) newDownstream(call sobek.ConstructorCall) *sobek.Object {
 	const wanted = "an object {scenario, params, seed, cancellation, name} or {url}"
-	argument := i.constructor("Downstream", call, wanted)
+	argument := i.constructor("Downstream", call, 1, wanted)
 	options, ok := argument.Export().(map[string]any)
 	if !ok {
 		i.typeError("new Downstream takes %s; got %s", wanted, describe(argument))

@@ -34,6 +34,7 @@ type Module struct {
 	mu       sync.Mutex
 	policies map[string]*resilience.Policy
 	servers  map[string]*server
+	pools    map[string]*pool
 	budgets  budget.Registry // of the policies that all VUs share
 }
 
@@ -54,6 +55,7 @@ func New(c *catalog.Catalog) *Module {
 		catalog:  c,
 		policies: make(map[string]*resilience.Policy),
 		servers:  make(map[string]*server),
+		pools:    make(map[string]*pool),
 	}
 }
 
@@ -70,6 +72,9 @@ func (m *Module) Close() error {
 			errs = append(errs, err)
 		}
 		delete(m.servers, name)
+	}
+	for _, p := range m.pools {
+		p.transport.CloseIdleConnections()
 	}
 	return errors.Join(errs...)
 }
@@ -141,10 +146,11 @@ func (i *Instance) typeError(format string, args ...any) {
 	panic(i.host.Runtime().NewTypeError(fmt.Sprintf(format, args...)))
 }
 
-// constructor checks how many arguments a constructor got.
-func (i *Instance) constructor(name string, call sobek.ConstructorCall, wanted string) sobek.Value {
-	if len(call.Arguments) != 1 {
-		i.typeError("new %s takes one argument: %s; got %d", name, wanted, len(call.Arguments))
+// constructor checks how many arguments a constructor got, and returns the
+// first.
+func (i *Instance) constructor(name string, call sobek.ConstructorCall, most int, wanted string) sobek.Value {
+	if n := len(call.Arguments); n < 1 || n > most {
+		i.typeError("new %s takes %s; got %d arguments", name, wanted, n)
 	}
 	return call.Arguments[0]
 }

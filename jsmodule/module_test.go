@@ -223,12 +223,14 @@ func TestWrongArgumentsAreTypeErrorsThatSayWhatIsWanted(t *testing.T) {
 	h := newHost(t, newModule(t))
 	h.run(t, `var policy = new Policy('jitter');`)
 	for source, message := range map[string]string{
-		`new Policy()`:       "new Policy takes one argument: a policy's name or an object {name, guards}; got 0",
+		`new Policy()`:       "new Policy takes a policy's name or an object {name, guards}; got 0 arguments",
 		`new Policy(7)`:      `new Policy takes a policy's name or an object {name, guards}; got the number 7`,
 		`new Policy(['a'])`:  `got an object of class Array`,
 		`new Policy('nope')`: `unknown policy "nope", known are: no-retry-low-timeout, `,
 		`new Policy({ name: 'x', guards: [{ retry: { jitter: 'ful' } }] })`: `guards[0].retry.jitter: "ful" is none of none, full`,
 		`new Policy({ name: 'jitter', guards: [] })`:                        `policy "jitter" is in use with other guards`,
+		`new Policy('jitter', { pools: 1 })`:                                `new Policy: its second argument is {pool: {maxConnections: n}}; got the key "pools"`,
+		`new Policy('jitter', { pool: { maxConnections: 0 } })`:             `pool.maxConnections: 0 is not in 1 … 100000`,
 		`policy.get()`:                                                     `get: the URL is missing`,
 		`policy.get('/call')`:                                              `get: "/call" is not an absolute http or https URL`,
 		`policy.post('http://127.0.0.1/', 7)`:                              `post: the body must be a string, an ArrayBuffer or an object of form fields; got the number 7`,
@@ -354,4 +356,26 @@ func TestBudgetAndHedgeAreSeenByTheScript(t *testing.T) {
 	assert.Equal(t, 1.0, h.count("resilience_hedges"))
 	_, err := h.rt.RunString(`hedged.execute(() => 1)`)
 	assert.ErrorContains(t, err, `policy "hedge" hedges, which works for HTTP calls only`)
+}
+
+func TestPoolBoundsTheConnectionsOfAllVUs(t *testing.T) {
+	m := newModule(t)
+	a, b := newHost(t, m), newHost(t, m)
+	const script = `
+		const down = new Downstream({ scenario: 'fixed-delay', params: { delay: '40ms' } });
+		const p = new Policy({ name: 'pooled', guards: [] }, { pool: { maxConnections: 1 } });
+		for (let n = 0; n < 3; n++) { if (!p.get(down.url + '/call').ok) throw new Error('not ok'); }`
+	var wg sync.WaitGroup
+	for _, h := range []*host{a, b} {
+		wg.Go(func() {
+			_, err := h.rt.RunString(script)
+			assert.NoError(t, err)
+		})
+	}
+	wg.Wait()
+	stats := a.run(t, `down.stats()`).(map[string]any)
+	assert.EqualValues(t, 1, stats["max_inflight"])
+	assert.EqualValues(t, 6, stats["received"])
+	_, err := a.rt.RunString(`new Policy('jitter', { pool: { maxConnections: 2 } }).get(down.url); new Policy('jitter', { pool: { maxConnections: 3 } }).get(down.url)`)
+	assert.ErrorContains(t, err, `the pool of policy "jitter" has 2 connections already`)
 }

@@ -18,7 +18,7 @@ import (
 // an object {name, scope, guards}.
 func (i *Instance) newPolicy(call sobek.ConstructorCall) *sobek.Object {
 	const wanted = "a policy's name or an object {name, guards}"
-	argument := i.constructor("Policy", call, wanted)
+	argument := i.constructor("Policy", call, 2, wanted)
 	definition := argument.Export()
 	var fallback sobek.Callable
 	switch tree := definition.(type) {
@@ -36,7 +36,7 @@ func (i *Instance) newPolicy(call sobek.ConstructorCall) *sobek.Object {
 	if err != nil {
 		i.typeError("%v", err)
 	}
-	p := &jsPolicy{instance: i, policy: policy, fallback: fallback}
+	p := &jsPolicy{instance: i, policy: policy, fallback: fallback, poolSize: i.poolSize(call.Argument(1))}
 	for _, m := range []struct {
 		name   string
 		method string
@@ -71,6 +71,20 @@ type jsPolicy struct {
 	instance *Instance
 	policy   *resilience.Policy
 	fallback sobek.Callable // nil: the policy has no function of the script's
+	poolSize int            // 0: the VU's own connections
+}
+
+// transport makes the policy's calls.
+func (p *jsPolicy) transport() http.RoundTripper {
+	own := p.instance.host.Transport()
+	if p.poolSize == 0 {
+		return own
+	}
+	shared, err := p.instance.module.pool(p.policy.Name(), p.poolSize, own)
+	if err != nil {
+		p.instance.typeError("%v", err)
+	}
+	return shared.transport
 }
 
 // readable lets a script read the state of the policy's guards.
@@ -166,7 +180,7 @@ func (p *jsPolicy) calling(what string) {
 func (p *jsPolicy) http(method string, target, body, params sobek.Value) sobek.Value {
 	p.calling("policy." + strings.ToLower(method))
 	request := p.instance.parseRequest(method, target, body, params)
-	transport := p.instance.host.Transport()
+	transport := p.transport()
 	m := p.instance.module
 	if request.ID = request.Header.Get(httpcall.HeaderRequest); request.ID == "" {
 		request.ID = fmt.Sprintf("%016x-%d", m.run, m.requests.Add(1))

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/retrylab/retrylab/downstream"
@@ -139,7 +141,7 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 	}
 	seed := l.Seed + uint64(repetition-1)
 	server, err := downstream.Listen("127.0.0.1:0", downstream.Config{
-		Scenario: scenario, Seed: seed, Cancellation: l.Plan.Cancellation,
+		Scenario: scenario, Seed: seed, Cancellation: *r.Cancellation,
 	})
 	if err != nil {
 		return fmt.Errorf("run %s: %w", r.Name(), err)
@@ -147,14 +149,14 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 	description := catalog.Describe(policy.Config)
 	record := Record{
 		Schema: RecordSchema, Lab: l.id, Plan: l.Plan.Name, Mode: l.Mode.Name,
-		Number: r.Number, Name: r.Name(), Repetition: repetition, Repetitions: l.Mode.Repetitions,
+		Number: r.Number, Name: r.Name(), Variant: r.Variant, Repetition: repetition, Repetitions: l.Mode.Repetitions,
 		Policy: PolicyRecord{
 			Name: r.Policy, MaxAttempts: description.MaxAttempts,
 			AttemptTimeoutMs: float64(description.AttemptTimeout) / float64(time.Millisecond),
 			Guards:           description.Guards,
 			Budget:           description.Budget,
 		},
-		Scenario: ScenarioRecord{Name: r.Scenario, Params: scenario.Params(), Cancellation: l.Plan.Cancellation.String()},
+		Scenario: ScenarioRecord{Name: r.Scenario, Params: scenario.Params(), Cancellation: r.Cancellation.String()},
 		Script:   r.Script, Seed: seed, VUs: l.Mode.VUs, DurationMs: l.Mode.Duration.Milliseconds(),
 		Runner:  RunnerRecord{Name: l.Runner.Name, Version: l.Runner.Version},
 		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()},
@@ -164,7 +166,7 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 	var lastLine string
 	record.ExitCode, lastLine, err = l.Runner.run(ctx, l.Hard, job{
 		script:  filepath.Join(l.scripts, filepath.FromSlash(r.Script)),
-		env:     []string{"POLICY=" + r.Policy, "BASE_URL=" + server.URL()},
+		env:     r.environment(server.URL()),
 		vus:     l.Mode.VUs,
 		length:  l.Mode.Duration,
 		summary: base + summarySuffix,
@@ -191,6 +193,15 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 		return &RunError{Run: r.Name(), ExitCode: record.ExitCode, Message: lastLine}
 	}
 	return nil
+}
+
+// environment are the entries of the script's __ENV.
+func (r PlannedRun) environment(base string) []string {
+	env := []string{"POLICY=" + r.Policy, "BASE_URL=" + base}
+	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+		env = append(env, name+"="+r.Env[name])
+	}
+	return env
 }
 
 // closeServer ends a run's server and returns its account. Work that is still

@@ -70,10 +70,26 @@ runs:
 	} {
 		assert.ErrorContains(t, err, fault)
 	}
+	_, err = ParsePlan("p.yaml", []byte("name: p\nruns: [{policy: jitter, scenario: fixed-delay}, {policy: jitter, scenario: fixed-delay}]"))
+	assert.ErrorContains(t, err, `runs[1]: "jitter-fixed-delay" stands here twice; give one a variant`)
 	_, err = ParsePlan("p.yaml", []byte("name: p\nrun: []"))
 	assert.ErrorContains(t, err, "field run not found")
 	_, err = ParsePlan("p.yaml", []byte("name: p"))
 	assert.ErrorContains(t, err, "runs: there is none")
+}
+
+func TestVariantOfARun(t *testing.T) {
+	p, err := ParsePlan("p.yaml", []byte(`
+name: p
+cancellation: mid-work
+runs:
+  - {policy: jitter, scenario: fixed-delay}
+  - {policy: jitter, scenario: fixed-delay, variant: ignored, cancellation: ignore, env: {POOL: "16", A: b}}`))
+	require.NoError(t, err)
+	assert.Equal(t, "mid-work", p.Runs[0].Cancellation.String())
+	assert.Equal(t, "jitter-fixed-delay-ignored", p.Runs[1].Name())
+	assert.Equal(t, "ignore", p.Runs[1].Cancellation.String())
+	assert.Equal(t, []string{"POLICY=jitter", "BASE_URL=http://x", "A=b", "POOL=16"}, p.Runs[1].environment("http://x"))
 }
 
 func TestOnly(t *testing.T) {

@@ -33,10 +33,22 @@ type PlannedRun struct {
 	Scenario string         `yaml:"scenario"`
 	Params   map[string]any `yaml:"params"` // of the scenario; absent ones have their defaults
 	Script   string         `yaml:"script"` // absent: the script named as the scenario is
+
+	// Variant tells runs of the same policy and scenario apart.
+	Variant      string                   `yaml:"variant"`
+	Cancellation *downstream.Cancellation `yaml:"cancellation"` // absent: the plan's
+	Env          map[string]string        `yaml:"env"`          // more entries of the script's __ENV
 }
 
-// Name is the run's published name: the policy's and the scenario's.
-func (r PlannedRun) Name() string { return r.Policy + "-" + r.Scenario }
+// Name is the run's published name: the policy's and the scenario's, and its
+// variant if it has one.
+func (r PlannedRun) Name() string {
+	name := r.Policy + "-" + r.Scenario
+	if r.Variant != "" {
+		name += "-" + r.Variant
+	}
+	return name
+}
 
 // PlanNames lists the built-in plans.
 func PlanNames() []string {
@@ -71,6 +83,7 @@ func ParsePlan(source string, data []byte) (Plan, error) {
 		return Plan{}, fmt.Errorf("plan %s: %w", source, err)
 	}
 	var faults []error
+	names := make(map[string]bool)
 	if p.Name == "" {
 		faults = append(faults, errors.New("name: is missing"))
 	}
@@ -83,6 +96,13 @@ func ParsePlan(source string, data []byte) (Plan, error) {
 		if r.Script == "" {
 			r.Script = r.Scenario + ".js"
 		}
+		if r.Cancellation == nil {
+			r.Cancellation = &p.Cancellation
+		}
+		if names[r.Name()] {
+			faults = append(faults, fmt.Errorf("runs[%d]: %q stands here twice; give one a variant", i, r.Name()))
+		}
+		names[r.Name()] = true
 		if _, err := catalog.Builtin().Lookup(r.Policy); err != nil {
 			faults = append(faults, fmt.Errorf("runs[%d].policy: %w", i, err))
 		}

@@ -21,6 +21,7 @@ type Record struct {
 	Mode         string         `json:"mode"`
 	Number       int            `json:"number"`
 	Name         string         `json:"name"`
+	Variant      string         `json:"variant,omitempty"`
 	Repetition   int            `json:"repetition"` // from 1
 	Repetitions  int            `json:"repetitions"`
 	Policy       PolicyRecord   `json:"policy"`

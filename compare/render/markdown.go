@@ -21,7 +21,13 @@ func Markdown(w io.Writer, report compare.Report) error {
 		fmt.Fprintf(&b, "%s\n\n", escape(report.Setting))
 	}
 	for _, group := range report.Groups() {
-		markdownGroup(&b, group)
+		markdownGroup(&b, group, compare.Summary())
+	}
+	if report.Wasteful() {
+		b.WriteString("## The server's work\n\n")
+		for _, group := range report.Groups() {
+			markdownGroup(&b, group, compare.Work())
+		}
 	}
 	for _, note := range report.Notes {
 		b.WriteString("- ")
@@ -40,8 +46,7 @@ func Markdown(w io.Writer, report compare.Report) error {
 	return err
 }
 
-func markdownGroup(b *bytes.Buffer, group compare.Group) {
-	columns := compare.Summary()
+func markdownGroup(b *bytes.Buffer, group compare.Group, columns []compare.Column) {
 	scenario, conditions := heading(group)
 	fmt.Fprintf(b, "### %s\n\n", escape(scenario))
 	if conditions != "" {
@@ -64,7 +69,7 @@ func markdownGroup(b *bytes.Buffer, group compare.Group) {
 		}
 		b.WriteString("|\n")
 		if parts := ranges(columns, row); len(parts) > 0 {
-			repeated += fmt.Sprintf("- %s, median of %d: %s\n", escape(row.Policy), len(row.Runs), escape(strings.Join(parts, " · ")))
+			repeated += fmt.Sprintf("- %s, median of %d: %s\n", escape(row.PolicyLabel()), len(row.Runs), escape(strings.Join(parts, " · ")))
 		}
 	}
 	b.WriteString("\n")

@@ -92,9 +92,9 @@ func label(row compare.Row) string {
 		}
 	}
 	if number == "" {
-		return printable(row.Policy)
+		return printable(row.PolicyLabel())
 	}
-	return number + " " + printable(row.Policy)
+	return number + " " + printable(row.PolicyLabel())
 }
 
 // short cuts a text that is longer than n characters.

@@ -27,27 +27,42 @@ func Table(w io.Writer, report compare.Report, opts Options) error {
 	if opts.Width <= 0 {
 		opts.Width = 120
 	}
-	t := table{opts: opts, columns: compare.Summary()}
-	t.measure(report)
+	t := table{opts: opts}
 	t.title(report)
-	if len(report.Rows) > 0 {
-		t.head()
-	}
-	for _, group := range report.Groups() {
-		t.group(group)
-	}
-	if len(report.Rows) > 0 {
+	t.rows(report, compare.Summary(), legend)
+	if report.Wasteful() {
 		t.line("")
-		t.wrap(legend, " ", " ", dim)
+		t.line(t.style(bold, "The server's work"))
+		t.line("")
+		t.rows(report, compare.Work(), workLegend)
 	}
 	t.notes(report)
 	_, err := w.Write(t.out.Bytes())
 	return err
 }
 
+// rows writes the rows in these columns, grouped by scenario, and a legend.
+func (t *table) rows(report compare.Report, columns []compare.Column, legend string) {
+	if len(report.Rows) == 0 {
+		return
+	}
+	t.columns = columns
+	t.measure(report)
+	t.head()
+	for _, group := range report.Groups() {
+		t.group(group)
+	}
+	t.line("")
+	t.wrap(legend, " ", " ", dim)
+}
+
 // legend explains the headings of the table.
 const legend = "seen: measured · model: expected if attempts fail independently · " +
 	"calls/req.: amplification · in flight: most at once"
+
+// workLegend explains the headings of the table of the server's work.
+const workLegend = "work: shares of the server's busy time · residual: for callers that had left · " +
+	"duplicate: for requests answered already · notice: until the server knew that a caller had left"
 
 // The styles of the table, as ANSI codes.
 const (
