@@ -23,7 +23,6 @@ import (
 
 // Streams are the standard streams: Out carries data, Err everything else.
 type Streams struct {
-	In       io.Reader
 	Out, Err io.Writer
 }
 

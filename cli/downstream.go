@@ -18,7 +18,7 @@ type downstreamCmd struct {
 	Scenario     string            `arg:"" optional:"" help:"Failure mode. Default: fixed-delay. --list shows all with their parameters."`
 	Param        map[string]string `short:"p" placeholder:"NAME=VALUE" help:"A parameter of the scenario, such as -p failureRate=0.2."`
 	At           []string          `placeholder:"PHASE" sep:"none" help:"Another scenario for a while, such as --at '10s outage mode=hang for 5s'. May be repeated."`
-	Config       string            `placeholder:"FILE" help:"JSON file with scenario, params, timeline, seed, cancellation, token; flags go before it."`
+	Config       string            `placeholder:"FILE" help:"JSON file with scenario, params, timeline, seed, cancellation, token; where a flag says otherwise, the flag holds."`
 	Addr         string            `default:"127.0.0.1:0" help:"Where to listen; port 0 is a free one."`
 	Public       bool              `help:"Allow an address beyond loopback."`
 	Token        string            `env:"RETRYLAB_TOKEN" help:"What POST /reset and PUT /scenario must carry as Authorization: Bearer TOKEN. Default: nothing."`
