@@ -9,10 +9,11 @@ const (
 	// Ignore works on to the end, as most servers do: the call stays in flight and its work becomes
 	// residual. It is the zero value and the default.
 	Ignore Cancellation = iota
-	// AtDequeue drops the call if the client has gone by the time service begins, and ignores it later.
-	// As long as calls do not queue, service begins as soon as the request body has been read.
+	// AtDequeue drops the call if the client has gone by the time service begins: when its turn comes, if
+	// the scenario has a queue, and otherwise as soon as the request body has been read. Later it ignores it.
 	AtDequeue
-	// MidWork drops the call as soon as the client is seen to be gone, during service too.
+	// MidWork drops the call as soon as the client is seen to be gone, in the queue and during service; its
+	// server is free at once.
 	MidWork
 )
 

@@ -45,6 +45,10 @@ type Listener struct {
 // returns once the port is bound, so calls may be made at once. An address that is not loopback is
 // refused unless cfg.Public is set; an empty host is every address of the machine and so not loopback.
 func Listen(addr string, cfg Config) (*Listener, error) {
+	return open(addr, cfg, readHeaderTimeout)
+}
+
+func open(addr string, cfg Config, headerTimeout time.Duration) (*Listener, error) {
 	server, err := New(cfg)
 	if err != nil {
 		return nil, err
@@ -61,7 +65,7 @@ func Listen(addr string, cfg Config) (*Listener, error) {
 	// long delay and so report them gone, the latter would cut slow answers.
 	l.http = &http.Server{
 		Handler:           server,
-		ReadHeaderTimeout: readHeaderTimeout,
+		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnState:         l.connState,

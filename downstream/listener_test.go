@@ -128,6 +128,7 @@ func TestGoneClientIsNoticed(t *testing.T) {
 			defer cancel()
 			r, err := http.NewRequestWithContext(ctx, http.MethodPost, l.URL()+"/call", strings.NewReader(body))
 			require.NoError(t, err)
+			r.Header.Set(HeaderPatience, "1") // it has run out by the time the client leaves
 			failed := make(chan error, 1)
 			c := client(t)
 			go func() {
@@ -137,11 +138,15 @@ func TestGoneClientIsNoticed(t *testing.T) {
 				}
 				failed <- err
 			}()
-			until(t, l.Server(), func(s stats.Snapshot) bool { return s.Started == 1 })
+			until(t, l.Server(), func(s stats.Snapshot) bool { return s.ResidualMs > 0 })
 			cancel()
 			assert.ErrorIs(t, <-failed, context.Canceled)
 			got := until(t, l.Server(), inflight(0))
 			assert.EqualValues(t, 1, got.Abandoned)
+			assert.EqualValues(t, 1, got.NoticeCount)
+			assert.Greater(t, got.NoticeMaxMs, 0.0)
+			assert.Equal(t, got.NoticeMaxMs, got.NoticeMeanMs)
+			assert.EqualValues(t, 1, got.LingerCount)
 		})
 	}
 }
@@ -369,36 +374,4 @@ func TestCloseDoesNotWaitForSilentConnections(t *testing.T) {
 	start := time.Now()
 	require.NoError(t, l.Close(t.Context()))
 	assert.Less(t, time.Since(start), 3*time.Second, "net/http alone waits for more than five seconds")
-}
-
-func benchmark(b *testing.B, url string) {
-	c := client(b)
-	b.ResetTimer()
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if _, _, err := get(c, url); err != nil {
-				b.Error(err)
-				return
-			}
-		}
-	})
-}
-
-func BenchmarkServer(b *testing.B) { benchmark(b, listen(b, fixed(b, 0)).URL()+"/call") }
-
-// BenchmarkBareHandler is the yardstick of BenchmarkServer: the same answer and nothing else.
-func BenchmarkBareHandler(b *testing.B) {
-	ln, err := net.Listen("tcp", DefaultAddr)
-	require.NoError(b, err)
-	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, 1, http.StatusOK, 0)
-	})}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = srv.Serve(ln)
-	}()
-	benchmark(b, "http://"+ln.Addr().String()+"/call")
-	_ = srv.Close()
-	<-served
 }

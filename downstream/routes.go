@@ -48,9 +48,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if allow(w, r, http.MethodGet, http.MethodHead) {
 			writeJSON(w, http.StatusOK, map[string]bool{"ok": true})
 		}
+	case "/metrics":
+		if allow(w, r, http.MethodGet, http.MethodHead) {
+			s.metrics.ServeHTTP(w, r)
+		}
 	default:
 		writeError(w, http.StatusNotFound,
-			fmt.Sprintf("no route %q; known are /call, /stats, /reset, /scenario, /healthz", r.URL.Path))
+			fmt.Sprintf("no route %q; known are /call, /stats, /reset, /scenario, /healthz, /metrics", r.URL.Path))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,15 +57,17 @@ func (c Config) check() error {
 	return errors.Join(append(errs, checkTimeline(c.Timeline)...)...)
 }
 
-// Server is the failing server as an [net/http.Handler]. Make one with [New]. It is safe for concurrent use.
+// Server is the failing server as an [http.Handler]. Make one with [New]. It is safe for concurrent use.
 //
 // Routes: /call (any method; 200 or the fault's status, body {"call":n,"ok":true|false}), GET /stats (the
-// [stats.Snapshot]), POST /reset, GET and PUT /scenario, GET /healthz. All else is 404, another method
-// 405, a missing token 401; the body of an error is {"error":"…"}.
+// [stats.Snapshot]), POST /reset, GET and PUT /scenario, GET /healthz, GET /metrics (Prometheus). All
+// else is 404, another method 405, a missing token 401; the body of an error is {"error":"…"}.
 type Server struct {
 	log   logrus.FieldLogger
 	token string
 	born  time.Time
+
+	metrics http.Handler
 
 	change sync.Mutex // held while run is replaced
 	run    atomic.Pointer[run]
@@ -93,6 +96,7 @@ func New(cfg Config) (*Server, error) {
 	now := time.Now()
 	s := &Server{log: cfg.Logger, token: cfg.Token, born: now, halted: make(chan struct{})}
 	s.run.Store(&run{stats.NewLedger(now), newRegime(cfg, now)})
+	s.metrics = metricsHandler(s)
 	return s, nil
 }
 

@@ -1,23 +1,17 @@
 package downstream
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -163,86 +157,6 @@ func TestSameSeedSameFatesWhateverTheInterleaving(t *testing.T) {
 		assert.EqualValues(t, 200-bad, got.Finished)
 		assert.Equal(t, "random-failures", got.Scenario)
 		assert.EqualValues(t, 42, got.Seed)
-	})
-}
-
-func TestClientGoneInMidService(t *testing.T) {
-	tests := []struct {
-		cancellation           Cancellation
-		wantEnd                time.Duration
-		wantBusy, wantResidual float64
-	}{
-		{Ignore, 220 * ms, 220, 160},
-		{AtDequeue, 220 * ms, 220, 160},
-		{MidWork, 60 * ms, 60, 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.cancellation.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cfg := fixed(t, 220*ms)
-				cfg.Cancellation = tt.cancellation
-				s := newServer(t, cfg)
-				ctx, cancel := context.WithTimeout(t.Context(), 60*ms)
-				defer cancel()
-				start := time.Now()
-				ended := make(chan time.Duration, 1)
-				go func() {
-					call(t, s, ctx, nil)
-					ended <- time.Since(start)
-				}()
-
-				time.Sleep(61 * ms)
-				synctest.Wait()
-				running := s.Stats()
-				if tt.cancellation == MidWork {
-					assert.Equal(t, 0, running.Inflight)
-				} else {
-					assert.Equal(t, 1, running.Inflight, "the server works on")
-					assert.EqualValues(t, 1, running.ResidualMs, "work so far counts")
-				}
-
-				assert.Equal(t, tt.wantEnd, <-ended)
-				got := s.Stats()
-				assert.EqualValues(t, 1, got.Abandoned)
-				assert.EqualValues(t, 0, got.Finished)
-				assert.Equal(t, 0, got.Inflight)
-				assert.Equal(t, tt.wantBusy, got.BusyMs)
-				assert.Equal(t, tt.wantResidual, got.ResidualMs)
-				assert.Equal(t, got.Received, sum(got))
-			})
-		})
-	}
-}
-
-func TestClientGoneBeforeService(t *testing.T) {
-	for cancellation, wantStarted := range map[Cancellation]uint64{Ignore: 1, AtDequeue: 0, MidWork: 0} {
-		t.Run(cancellation.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				cfg := fixed(t, 220*ms)
-				cfg.Cancellation = cancellation
-				s := newServer(t, cfg)
-				ctx, cancel := context.WithCancel(t.Context())
-				cancel()
-				call(t, s, ctx, nil)
-				got := s.Stats()
-				assert.EqualValues(t, 1, got.Abandoned)
-				assert.Equal(t, wantStarted, got.Started)
-				assert.EqualValues(t, 220*wantStarted, got.BusyMs)
-				assert.EqualValues(t, 220*wantStarted, got.ResidualMs)
-			})
-		})
-	}
-}
-
-func TestPatienceMakesResidualWork(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, fixed(t, 220*ms))
-		for _, patience := range []string{"180", "220", "1000", "0", "", "soon", "-5"} {
-			call(t, s, t.Context(), map[string]string{"x-envoy-expected-rq-timeout-ms": patience})
-		}
-		got := s.Stats()
-		assert.EqualValues(t, 40, got.ResidualMs, "only the first ran out of patience")
-		assert.EqualValues(t, 7, got.Finished, "and even that one was there for the answer")
 	})
 }
 
@@ -398,119 +312,6 @@ func TestPanicIsAFailure(t *testing.T) {
 	assert.Equal(t, got.Received, sum(got))
 }
 
-func TestRoutes(t *testing.T) {
-	s := newServer(t, Config{Scenario: scenario(t, "random-failures", map[string]any{"delay": 0, "failureRate": "1"}), Seed: 3, Cancellation: MidWork})
-	tests := []struct {
-		method, path string
-		status       int
-		allow, body  string // body "": anything
-	}{
-		{"GET", "/healthz", 200, "", `{"ok":true}`},
-		{"HEAD", "/healthz", 200, "", ""},
-		{"GET", "/call", 503, "", `{"call":1,"ok":false}`},
-		{"POST", "/call", 503, "", `{"call":2,"ok":false}`},
-		{"PURGE", "/call", 503, "", `{"call":3,"ok":false}`},
-		{"POST", "/reset", 200, "", `{"ok":true}`},
-		{"DELETE", "/call", 503, "", `{"call":1,"ok":false}`},
-		{"GET", "/scenario", 200, "", `{"scenario":"random-failures","params":{"delay_ms":0,"failure_rate":1},"seed":3,"cancellation":"mid-work"}`},
-		{"GET", "/stats", 200, "", ""},
-		{"GET", "/reset", 405, "POST", `{"error":"method \"GET\" on /reset is not POST"}`},
-		{"POST", "/stats", 405, "GET, HEAD", `{"error":"method \"POST\" on /stats is not GET, HEAD"}`},
-		{"DELETE", "/scenario", 405, "GET, HEAD, PUT", `{"error":"method \"DELETE\" on /scenario is not GET, HEAD, PUT"}`},
-		{"DELETE", "/healthz", 405, "GET, HEAD", ""},
-		{"GET", "/", 404, "", `{"error":"no route \"/\"; known are /call, /stats, /reset, /scenario, /healthz"}`},
-		{"GET", "/call/", 404, "", ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.method+" "+tt.path, func(t *testing.T) {
-			w := httptest.NewRecorder()
-			s.ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, nil))
-			assert.Equal(t, tt.status, w.Code)
-			assert.Equal(t, tt.allow, w.Header().Get("Allow"))
-			assert.Equal(t, "application/json", w.Header().Get("Content-Type"))
-			if tt.body != "" {
-				assert.JSONEq(t, tt.body, w.Body.String())
-			} else {
-				assert.True(t, json.Valid(w.Body.Bytes()))
-			}
-		})
-	}
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequest("GET", "/stats", nil))
-	var got stats.Snapshot
-	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
-	assert.EqualValues(t, 1, got.Received)
-	assert.Equal(t, map[string]uint64{"http_5xx": 1}, got.Failed)
-}
-
-type brokenBody struct{ err error }
-
-func (b brokenBody) Read([]byte) (int, error) { return 0, b.err }
-
-func TestBodies(t *testing.T) {
-	tests := []struct {
-		name   string
-		body   io.Reader
-		status int
-		error  string
-		want   stats.Outcome
-	}{
-		{"at the limit", bytes.NewReader(make([]byte, MaxBody)), 200, "", stats.Finished},
-		{"too long", bytes.NewReader(make([]byte, MaxBody+1)), 413, "body is longer than 1048576 bytes", stats.HTTP4xx},
-		{"malformed", brokenBody{errors.New("bad chunk")}, 400, "body cannot be read: bad chunk", stats.HTTP4xx},
-		{"cut off", brokenBody{io.ErrUnexpectedEOF}, 200, "", stats.Abandoned},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := newServer(t, fixed(t, 0))
-			w := httptest.NewRecorder()
-			s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/call", tt.body))
-			assert.Equal(t, tt.status, w.Code)
-			if tt.error != "" {
-				assert.JSONEq(t, fmt.Sprintf(`{"error":%q}`, tt.error), w.Body.String())
-			}
-			got := s.Stats()
-			want := stats.Snapshot{Failed: map[string]uint64{}}
-			switch tt.want {
-			case stats.Finished:
-				want.Finished, want.Started = 1, 1
-			case stats.Abandoned:
-				want.Abandoned = 1
-			default:
-				want.Failed[string(tt.want)] = 1
-			}
-			assert.Equal(t, want.Failed, got.Failed)
-			assert.Equal(t, want.Finished, got.Finished)
-			assert.Equal(t, want.Started, got.Started)
-			assert.Equal(t, want.Abandoned, got.Abandoned)
-			assert.Equal(t, got.Received, sum(got))
-		})
-	}
-}
-
-func TestCallsAreLoggedAtDebugLevel(t *testing.T) {
-	var out bytes.Buffer
-	log := logrus.New()
-	log.SetOutput(&out)
-	log.SetFormatter(&logrus.JSONFormatter{})
-	cfg := fixed(t, 0)
-	cfg.Logger = log.WithField("part", "downstream")
-	s := newServer(t, cfg)
-	header := map[string]string{"x-request-id": "r-7", "x-envoy-attempt-count": "2"}
-	call(t, s, t.Context(), header)
-	assert.Empty(t, out.String())
-
-	log.SetLevel(logrus.DebugLevel)
-	call(t, s, t.Context(), header)
-	var line map[string]any
-	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
-	delete(line, "time")
-	assert.Equal(t, map[string]any{
-		"level": "debug", "msg": "call ended", "part": "downstream",
-		"call": 2.0, "attempt": 2.0, "request_id": "r-7", "outcome": "finished",
-	}, line)
-}
-
 func TestNewNamesEveryFault(t *testing.T) {
 	_, err := New(Config{Cancellation: 7})
 	assert.EqualError(t, err, "scenario: none given; known are "+allNames+"\n"+
@@ -540,93 +341,4 @@ func TestCancellationText(t *testing.T) {
 	keep := MidWork
 	assert.Error(t, keep.UnmarshalText([]byte("no")))
 	assert.Equal(t, MidWork, keep)
-}
-
-func TestParseScenario(t *testing.T) {
-	sc := scenario(t, "random-failures", map[string]any{"failureRate": "0.5"})
-	assert.Equal(t, "random-failures", sc.Name())
-	assert.Equal(t, map[string]any{"delay_ms": 120.0, "failure_rate": 0.5}, sc.Params())
-	sc.Params()["delay_ms"] = 1
-	assert.Equal(t, 120.0, sc.Params()["delay_ms"], "the map is a copy")
-
-	b, err := json.Marshal(scenario(t, "latency-tail-spike", map[string]any{"spike": 1.5}).Params())
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"delay_ms":90,"every":6,"spike_ms":1.5}`, string(b))
-	b, err = json.Marshal(scenario(t, "progressive-degradation", nil).Params())
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"base_ms":80,"step_ms":3,"max_ms":900,"heal_after_ms":0,"heal_after_calls":0}`, string(b))
-
-	_, err = ParseScenario("latency-tail-spike", map[string]any{"every": "0", "speed": 1})
-	assert.EqualError(t, err, `latency-tail-spike.every: "0" is outside 1..1000000000`+"\n"+
-		`latency-tail-spike.speed: unknown parameter; known are delay, every, spike`)
-	_, err = ParseScenario("outrage", nil)
-	assert.EqualError(t, err, `unknown scenario "outrage"; known are `+allNames)
-
-	assert.Empty(t, Scenario{}.Name())
-	assert.Nil(t, Scenario{}.Params())
-}
-
-func TestScenariosListTheirDefaults(t *testing.T) {
-	infos := Scenarios()
-	var names []string
-	for _, info := range infos {
-		names = append(names, info.Name)
-		assert.NotEmpty(t, info.Doc)
-		assert.NotContains(t, info.Doc, "\n")
-		// A listed default, given back as it is listed, changes nothing.
-		given := map[string]any{}
-		for _, p := range info.Params {
-			given[p.Name] = p.Default
-			assert.NotEmpty(t, p.Doc)
-			assert.NotEmpty(t, p.Range)
-			assert.True(t, slices.Contains([]string{"duration", "number", "integer", "choice"}, p.Type), p.Type)
-		}
-		assert.Equal(t, scenario(t, info.Name, nil).Params(), scenario(t, info.Name, given).Params())
-	}
-	assert.Equal(t, allNames, strings.Join(names, ", "))
-	assert.Equal(t, faults.ParamInfo{
-		Name: "delay", Type: "duration", Default: "220ms", Range: "0s..1h", Doc: "service time of a call",
-	}, infos[0].Params[0])
-}
-
-// Whatever JSON gives, parsing does not panic; what it accepts is what it then reports, and is in range.
-func FuzzParseScenario(f *testing.F) {
-	for _, seed := range []string{
-		`{}`, `{"delay":"220ms"}`, `{"delay":1.5,"failureRate":"0.35"}`, `{"base":"1s","step":0,"max":2000}`,
-		`{"every":6.0,"spike":"1.5s"}`, `{"every":1e300}`, `{"delay":null,"x":[1]}`, `{"delay":"-1ns"}`, `{"delay":{}}`,
-	} {
-		for i := range Scenarios() {
-			f.Add(uint8(i), seed)
-		}
-	}
-	infos := Scenarios()
-	f.Fuzz(func(t *testing.T, which uint8, text string) {
-		var given map[string]any
-		if json.Unmarshal([]byte(text), &given) != nil {
-			t.Skip()
-		}
-		name := infos[int(which)%len(infos)].Name
-		sc, err := ParseScenario(name, given)
-		if err != nil {
-			for line := range strings.SplitSeq(err.Error(), "\n") {
-				if !strings.HasPrefix(line, name+".") {
-					t.Errorf("line %q does not begin with a path", line)
-				}
-			}
-			return
-		}
-		if _, err := json.Marshal(sc.Params()); err != nil {
-			t.Error(err)
-		}
-		for k, v := range sc.Params() {
-			if d, ok := v.(float64); ok && (d < 0 || d > float64(time.Hour/ms)) {
-				t.Errorf("%s is %v", k, v)
-			}
-		}
-		for _, n := range []uint64{1, 6, 1 << 63} {
-			if p := sc.fault.Plan(faults.Call{N: n}); p.Delay < 0 || p.Delay > faults.MaxDelay {
-				t.Errorf("call %d: %+v", n, p)
-			}
-		}
-	})
 }

@@ -130,6 +130,14 @@ func TestParseConfig(t *testing.T) {
 	assert.EqualValues(t, 9, c.Seed)
 	assert.Equal(t, "fixed-delay delay=1ms", c.Scenario.String())
 
+	base.Timeline = phases(t, "1s gray")
+	c, err = ParseConfig([]byte(`{"timeline":["2s bursty"]}`), base)
+	require.NoError(t, err)
+	assert.Equal(t, phases(t, "2s bursty"), c.Timeline, "a timeline replaces the other")
+	c, err = ParseConfig([]byte(`{}`), base)
+	require.NoError(t, err)
+	assert.Equal(t, base.Timeline, c.Timeline)
+
 	for text, want := range map[string]string{
 		"":               "not a JSON object: EOF",
 		"null":           "not a JSON object: null",
@@ -166,6 +174,26 @@ func FuzzParsePhase(f *testing.F) {
 		again, err := ParsePhase(p.String())
 		if err != nil || again.String() != p.String() || again.At != p.At || again.For != p.For {
 			t.Errorf("%q became %q: %v", text, p, err)
+		}
+	})
+}
+
+// Whatever comes, reading it does not panic, and what is accepted makes a server.
+func FuzzParseConfig(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `{"scenario":"gray","params":{"instances":2},"seed":7}`, `{"timeline":["10s outage for 5s",{"at":1,"scenario":"bursty"}]}`,
+		`{"params":{"delay_ms":5},"cancellation":"mid-work","token":"t"}`, `null`, `[]`, `{"seed":1e3}`, `{"timeline":[null,{}]}`,
+	} {
+		f.Add(s)
+	}
+	base := fixed(f, 0)
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := ParseConfig([]byte(text), base)
+		if err != nil {
+			return
+		}
+		if _, err := New(c); err != nil {
+			t.Errorf("%q was accepted and then refused: %v", text, err)
 		}
 	})
 }

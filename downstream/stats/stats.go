@@ -26,6 +26,13 @@ const (
 	Panicked     Outcome = "panic"         // the handler panicked
 )
 
+// Outcomes returns all outcomes. The slice is the caller's.
+func Outcomes() []Outcome {
+	return []Outcome{
+		Finished, Abandoned, HTTP4xx, HTTP429, HTTP5xx, QueueFull, Shed, Refused, Reset, Hung, Truncated, ServerClosed, Panicked,
+	}
+}
+
 // OutcomeOf returns the outcome of a call that is answered with an HTTP status: [Finished] below 400.
 func OutcomeOf(status int) Outcome {
 	switch {
