@@ -22,7 +22,7 @@ const adminTimeout = 5 * time.Second
 // newDownstream is the constructor Downstream: a server that fails in a
 // controlled way, in this process or, with {url}, one that runs already.
 func (i *Instance) newDownstream(call sobek.ConstructorCall) *sobek.Object {
-	const wanted = "an object {scenario, params, seed, cancellation, name} or {url}"
+	const wanted = "an object {scenario, params, timeline, seed, cancellation, name} or {url, token}"
 	argument := i.constructor("Downstream", call, 1, wanted)
 	options, ok := argument.Export().(map[string]any)
 	if !ok {
@@ -72,6 +72,7 @@ func (i *Instance) newDownstream(call sobek.ConstructorCall) *sobek.Object {
 type jsDownstream struct {
 	instance *Instance
 	url      string // of a server that runs elsewhere; "": the one below
+	token    string // of that server's admin routes; "": it has none
 	name     string
 	config   downstream.Config
 }
@@ -98,6 +99,14 @@ func (i *Instance) parseDownstream(options map[string]any) (*jsDownstream, error
 			text(key, &d.url)
 		case "name":
 			text(key, &d.name)
+		case "token":
+			text(key, &d.token)
+		case "timeline":
+			phases, err := timeline(value)
+			if err != nil {
+				faults = append(faults, err.Error())
+			}
+			d.config.Timeline = phases
 		case "scenario":
 			text(key, &scenario)
 		case "cancellation":
@@ -114,7 +123,7 @@ func (i *Instance) parseDownstream(options map[string]any) (*jsDownstream, error
 			}
 			d.config.Seed = uint64(seed)
 		default:
-			faults = append(faults, fmt.Sprintf("%s: unknown key; known are: scenario, params, seed, cancellation, name, url", key))
+			faults = append(faults, fmt.Sprintf("%s: unknown key; known are: scenario, params, timeline, seed, cancellation, name, url, token", key))
 		}
 	}
 	if len(faults) > 0 {
@@ -143,6 +152,27 @@ func (i *Instance) parseDownstream(options map[string]any) (*jsDownstream, error
 	return d, nil
 }
 
+// timeline reads the phases of a server: texts such as "10s outage for 5s".
+func timeline(value any) ([]downstream.Phase, error) {
+	texts, ok := value.([]any)
+	if !ok {
+		return nil, errors.New("timeline: must be a list of texts such as '10s outage for 5s'")
+	}
+	var phases []downstream.Phase
+	for i, item := range texts {
+		text, ok := item.(string)
+		if !ok {
+			return nil, fmt.Errorf("timeline[%d]: must be a text such as '10s outage for 5s'", i)
+		}
+		phase, err := downstream.ParsePhase(text)
+		if err != nil {
+			return nil, fmt.Errorf("timeline[%d]: %w", i, err)
+		}
+		phases = append(phases, phase)
+	}
+	return phases, nil
+}
+
 // base is the server's address. The server in this process starts by it.
 func (d *jsDownstream) base() (string, error) {
 	if d.url != "" {
@@ -169,6 +199,9 @@ func (d *jsDownstream) ask(method, path string) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, base+path, http.NoBody)
 	if err != nil {
 		return nil, err
+	}
+	if d.token != "" {
+		request.Header.Set("Authorization", "Bearer "+d.token)
 	}
 	answer, err := d.instance.host.Transport().RoundTrip(request)
 	if err != nil {

@@ -231,19 +231,21 @@ func TestWrongArgumentsAreTypeErrorsThatSayWhatIsWanted(t *testing.T) {
 		`new Policy({ name: 'jitter', guards: [] })`:                        `policy "jitter" is in use with other guards`,
 		`new Policy('jitter', { pools: 1 })`:                                `new Policy: its second argument is {pool: {maxConnections: n}}; got the key "pools"`,
 		`new Policy('jitter', { pool: { maxConnections: 0 } })`:             `pool.maxConnections: 0 is not in 1 … 100000`,
-		`policy.get()`:                                                     `get: the URL is missing`,
-		`policy.get('/call')`:                                              `get: "/call" is not an absolute http or https URL`,
-		`policy.post('http://127.0.0.1/', 7)`:                              `post: the body must be a string, an ArrayBuffer or an object of form fields; got the number 7`,
-		`policy.get('http://127.0.0.1/', { header: {} })`:                  `get: unknown parameter "header"; known are: headers`,
-		`policy.request('G T', 'http://127.0.0.1/')`:                       `g t: method: "G T" is not a word of letters, digits`,
-		`policy.get('http://127.0.0.1/', { headers: { X: 'a\nb' } })`:      `get: headers: X: "a\nb" has a control character in it`,
-		`policy.execute(async () => 1)`:                                    `the function returned a promise`,
-		`policy.execute(7)`:                                                `policy.execute takes a function (attempt) => result; got the number 7`,
-		`policy.execute(() => 1, { isFailure: 7 })`:                        `isFailure must be a function`,
-		`new Downstream('fixed-delay')`:                                    `new Downstream takes an object {scenario, params, seed, cancellation, name} or {url}; got the string "fixed-delay"`,
-		`new Downstream({ scenario: 'nope' })`:                             `unknown scenario "nope"`,
-		`new Downstream({ scenario: 'fixed-delay', seed: -1, parms: {} })`: `seed: -1 is not a whole number from 0`,
-		`new Downstream({ url: 'nope' })`:                                  `url: "nope" is not an absolute URL`,
+		`policy.get()`:                                                        `get: the URL is missing`,
+		`policy.get('/call')`:                                                 `get: "/call" is not an absolute http or https URL`,
+		`policy.post('http://127.0.0.1/', 7)`:                                 `post: the body must be a string, an ArrayBuffer or an object of form fields; got the number 7`,
+		`policy.get('http://127.0.0.1/', { header: {} })`:                     `get: unknown parameter "header"; known are: headers`,
+		`policy.request('G T', 'http://127.0.0.1/')`:                          `g t: method: "G T" is not a word of letters, digits`,
+		`policy.get('http://127.0.0.1/', { headers: { X: 'a\nb' } })`:         `get: headers: X: "a\nb" has a control character in it`,
+		`policy.execute(async () => 1)`:                                       `the function returned a promise`,
+		`policy.execute(7)`:                                                   `policy.execute takes a function (attempt) => result; got the number 7`,
+		`policy.execute(() => 1, { isFailure: 7 })`:                           `isFailure must be a function`,
+		`new Downstream('fixed-delay')`:                                       `new Downstream takes an object {scenario, params, timeline, seed, cancellation, name} or {url, token}; got the string "fixed-delay"`,
+		`new Downstream({ scenario: 'nope' })`:                                `unknown scenario "nope"`,
+		`new Downstream({ scenario: 'fixed-delay', seed: -1, parms: {} })`:    `seed: -1 is not a whole number from 0`,
+		`new Downstream({ scenario: 'fixed-delay', timeline: ['10s nope'] })`: `timeline[0]: `,
+		`new Downstream({ scenario: 'fixed-delay', timeline: '10s outage' })`: `timeline: must be a list of texts`,
+		`new Downstream({ url: 'nope' })`:                                     `url: "nope" is not an absolute URL`,
 	} {
 		_, err := h.rt.RunString(source)
 		var thrown *sobek.Exception
@@ -278,6 +280,14 @@ func TestDownstreamStartsOnceForAllVUsAndOnItsFirstUse(t *testing.T) {
 	assert.EqualValues(t, 0, a.run(t, `new Downstream({ url: down.url + '/' }).stats().received`))
 	_, err := a.rt.RunString(`new Downstream({ scenario: 'fixed-delay', params: { delay: 5 } }).url`)
 	assert.ErrorContains(t, err, `downstream "fixed-delay" runs with another scenario`)
+}
+
+func TestTimelineOfADownstream(t *testing.T) {
+	h := newHost(t, newModule(t))
+	got := h.run(t, `
+		const down = new Downstream({ scenario: 'fixed-delay', params: { delay: 0 }, timeline: ['0s outage mode=503 for 1h'] });
+		new Policy({ name: 'bare', guards: [] }).get(down.url + '/call').status`)
+	assert.Equal(t, int64(503), got)
 }
 
 func TestInterruptedRuntimeIsNotHeldUp(t *testing.T) {
