@@ -389,3 +389,40 @@ func TestPoolBoundsTheConnectionsOfAllVUs(t *testing.T) {
 	_, err := a.rt.RunString(`new Policy('jitter', { pool: { maxConnections: 2 } }).get(down.url); new Policy('jitter', { pool: { maxConnections: 3 } }).get(down.url)`)
 	assert.ErrorContains(t, err, `the pool of policy "jitter" has 2 connections already`)
 }
+
+// Once the value of a fallback was one object for all VUs, which crashed when
+// their scripts changed it.
+func TestValueOfAFallbackIsEachVUsOwn(t *testing.T) {
+	m := newModule(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		h := newHost(t, m)
+		wg.Go(func() {
+			v, err := h.rt.RunString(`
+				const p = new Policy({ name: 'f', guards: [{ fallback: { value: { n: 0 } } }] });
+				let last;
+				for (let k = 0; k < 200; k++) {
+					last = p.execute(() => { throw 1 }).result;
+					last.n++;
+					last['key' + k] = k;
+				}
+				last.n`)
+			if assert.NoError(t, err) {
+				assert.EqualValues(t, 1, v.Export())
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Once a cache gave one VU the object of another's runtime.
+func TestCacheOfExecuteIsEachVUsOwn(t *testing.T) {
+	m := newModule(t)
+	a, b := newHost(t, m), newHost(t, m)
+	const define = `const p = new Policy({ name: 'c', guards: [{ fallback: { cache: { ttl: '1h' } } }] });`
+	a.run(t, define)
+	b.run(t, define)
+	a.run(t, `p.execute(() => ({ from: 'a' })).ok`)
+	assert.Equal(t, []any{true, "a"}, a.run(t, `{ const o = p.execute(() => { throw 1 }); [o.degraded, o.result.from] }`))
+	assert.Equal(t, false, b.run(t, `p.execute(() => { throw 1 }).degraded`))
+}

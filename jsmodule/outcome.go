@@ -1,6 +1,7 @@
 package jsmodule
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -57,8 +58,23 @@ func (p *jsPolicy) answer(o *sobek.Object, report resilience.Report) {
 			set(o, "response", value)
 		}
 	default:
-		set(o, "result", value)
+		set(o, "result", p.instance.own(value))
 	}
+}
+
+// own is a copy of a policy's value in the VU's own runtime: the value itself
+// is of all VUs, and of no script to change.
+func (i *Instance) own(value any) sobek.Value {
+	rt := i.host.Runtime()
+	data, err := json.Marshal(value)
+	var tree any
+	if err == nil {
+		err = json.Unmarshal(data, &tree)
+	}
+	if err != nil {
+		panic(rt.NewGoError(fmt.Errorf("the fallback's value has no JSON form: %w", err)))
+	}
+	return rt.ToValue(tree)
 }
 
 // cause is why a result is no success, as a script sees it.

@@ -284,7 +284,9 @@ func (p *jsPolicy) execute(c sobek.FunctionCall) sobek.Value {
 		}
 		return resilience.Result{Outcome: classify(rt, value), Value: value}
 	}
-	report, record := p.do(call, "")
+	// What a function returns belongs to the VU's runtime: a cache keeps it for
+	// that VU alone.
+	report, record := p.do(call, fmt.Sprintf("execute %p", p.instance))
 	if interrupted != nil {
 		panic(interrupted) // the runtime is being stopped: no script code runs any more
 	}

@@ -91,6 +91,16 @@ func (s *spending) done() {
 	}
 }
 
+// refund takes back the last spend: the attempt is not made after all.
+func (s *spending) refund(now time.Time) {
+	if s == nil || s.running == 0 {
+		return
+	}
+	s.running--
+	s.budget.Refund(now, s.last)
+	s.last = 0
+}
+
 // failed counts an attempt that failed in a way that is retried. Of layers in
 // one policy that share a budget each counts what it sees, so that an attempt
 // may count twice, but none escapes.

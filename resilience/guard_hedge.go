@@ -44,28 +44,34 @@ type hedgeLayer struct {
 // answered is what one branch of a hedged call came to.
 type answered struct {
 	branch   *branch
+	hedge    bool // it was begun as a hedge, whatever it did then
 	result   Result
 	panicked any // what the call panicked with; nil: it returned
 }
 
 func (l *hedgeLayer) run(ctx context.Context, b *branch, rest []layer) Result {
-	delay, ok := l.timer.Delay()
-	if !ok { // no percentile is known yet
-		begin := b.now
-		result := b.next(ctx, rest)
+	if l.budget == nil {
+		return l.hedge(ctx, b, rest, nil)
+	}
+	spent := l.budget.begin(b.now)
+	defer spent.end()
+	result := l.hedge(ctx, b, rest, &spent)
+	spent.success = result.Outcome == OK
+	return result
+}
+
+// hedge makes the call, and hedges once it is known when to. Spent is nil where
+// there is no budget.
+func (l *hedgeLayer) hedge(ctx context.Context, b *branch, rest []layer, spent *spending) Result {
+	delay, known := l.timer.Delay()
+	if known {
+		h := &hedged{layer: l, parent: b, rest: rest, ended: make(chan answered, 1+l.max), begin: b.now}
+		return h.race(ctx, delay, spent)
+	}
+	begin := b.now
+	result := b.next(ctx, rest)
+	if result.Outcome == OK { // what failed or was refused says nothing of how long an answer takes
 		l.timer.Record(b.now.Sub(begin))
-		return result
-	}
-	var spent *spending
-	if l.budget != nil {
-		s := l.budget.begin(b.now)
-		spent = &s
-		defer spent.end()
-	}
-	h := &hedged{layer: l, parent: b, rest: rest, ended: make(chan answered, 1+l.max), begin: b.now}
-	result := h.race(ctx, delay, spent)
-	if spent != nil {
-		spent.success = result.Outcome == OK
 	}
 	return result
 }
@@ -145,7 +151,7 @@ func (h *hedged) start(ctx context.Context, kind AttemptKind, attempt int) {
 	h.running++
 	b := &branch{request: h.parent.request, kind: kind, attempt: attempt, now: time.Now(), forked: true}
 	go func() {
-		a := answered{branch: b, panicked: errPanicNil}
+		a := answered{branch: b, hedge: kind == Hedge, panicked: errPanicNil}
 		defer func() {
 			if r := recover(); r != nil {
 				a.panicked = r
@@ -168,7 +174,7 @@ func (h *hedged) merge(a answered) {
 	r.Hedges += a.branch.report.Hedges
 	r.Waited += a.branch.report.Waited
 	r.BudgetExhausted = r.BudgetExhausted || a.branch.report.BudgetExhausted
-	if a.branch.kind != Hedge && a.panicked == nil && (a.result.Outcome == OK || errors.Is(a.result.Err, errLost)) {
+	if !a.hedge && a.panicked == nil && (a.result.Outcome == OK || errors.Is(a.result.Err, errLost)) {
 		h.layer.timer.Record(a.branch.now.Sub(h.begin))
 	}
 }

@@ -24,6 +24,9 @@ func (g RateLimitGuard) layer(*maker) (layer, error) {
 type rateLimitLayer struct{ limiter *ratelimit.Limiter }
 
 func (l *rateLimitLayer) run(ctx context.Context, b *branch, rest []layer) Result {
+	if ctx.Err() != nil { // nobody waits any more
+		return interrupted(ctx)
+	}
 	wait, ok := l.limiter.Acquire(b.now)
 	if !ok {
 		return b.reject(errRateLimited)

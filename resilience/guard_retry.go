@@ -134,6 +134,7 @@ func (l *retryLayer) attempts(ctx context.Context, b *branch, rest []layer, spen
 			b.tell(e)
 		}
 		if !b.pause(ctx, floored) {
+			spent.refund(b.now)
 			ended := interrupted(ctx)
 			ended.Value = result.Value
 			ended.Err = &InterruptedError{Reason: ended.Err, Last: result.Err}

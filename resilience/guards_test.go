@@ -203,7 +203,13 @@ func TestRateLimitWaitsForItsTurnOrRefuses(t *testing.T) {
 		assert.Zero(t, report.Calls)
 		assert.Equal(t, 400*ms, do().Waited, "what was waited for in vain was given back")
 		p.Reset()
+		over, end := context.WithCancel(t.Context())
+		end()
+		for range 5 {
+			assert.Equal(t, resilience.Cancelled, p.Do(over, answers(0, resilience.OK), nil).Outcome)
+		}
 		assert.Zero(t, do().Waited)
+		assert.Zero(t, do().Waited, "a request that nobody waits for takes no permit")
 	})
 }
 
@@ -367,6 +373,32 @@ func TestHedgeAtAPercentileLearnsFromTheCalls(t *testing.T) {
 		}
 		report := p.Do(t.Context(), takes(time.Second, 10*ms), nil)
 		assert.Equal(t, 100*ms, report.Duration, "90 ms, and the answer of the hedge")
+	})
+}
+
+// Once the requests made before a percentile was known did not count in the
+// budget, which another guard shared.
+func TestHedgeThatKnowsNoPercentileYetTellsItsBudgetOfRequests(t *testing.T) {
+	c := budget.Config{Kind: budget.Window, Ratio: 1, TTL: time.Minute, Name: "both"}
+	r := spends(c)
+	p := policy(t, resilience.HedgeGuard{Config: hedge.Config{Percentile: 95, Max: 1}, Budget: r.Budget}, r)
+	for range 20 {
+		report := p.Do(t.Context(), answers(0, resilience.HTTP5xx, resilience.OK), nil)
+		assert.Equal(t, resilience.Success, report.End)
+		assert.False(t, report.BudgetExhausted)
+	}
+}
+
+// Once refused connections taught a percentile that answers take no time.
+func TestHedgeLearnsFromAnswersAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := policy(t, resilience.HedgeGuard{Config: hedge.Config{Percentile: 95, Max: 1}})
+		for range 64 {
+			p.Do(t.Context(), answers(0, resilience.Connect), nil)
+		}
+		for range 20 {
+			assert.Equal(t, 1, p.Do(t.Context(), takes(50*ms), nil).Calls)
+		}
 	})
 }
 
@@ -563,6 +595,26 @@ func TestConcurrencyBudgetBoundsTheRetriesThatRunAtOnce(t *testing.T) {
 		wg.Wait()
 		assert.EqualValues(t, 10, most.Load(), "20 % of the 50 requests that run")
 		assert.InDelta(t, 3, p.State().Budget, 1e-9, "none runs any more")
+	})
+}
+
+// Once a retry that was not made cost as much as one that was.
+func TestRetryThatIsCancelledInItsWaitCostsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, kind := range []budget.Kind{budget.Quota, budget.Window, budget.Concurrency} {
+			guard := spends(budget.Default(kind))
+			guard.Backoff.Initial = time.Second
+			p := policy(t, guard)
+			before := p.State().Budget
+			for range 10 {
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(100*ms, cancel)
+				report := p.Do(ctx, answers(0, resilience.HTTP5xx), nil)
+				assert.Equal(t, resilience.Cancelled, report.Outcome)
+				assert.Equal(t, 1, report.Calls)
+			}
+			assert.GreaterOrEqual(t, p.State().Budget, before, kind)
+		}
 	})
 }
 

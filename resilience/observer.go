@@ -60,7 +60,9 @@ type Event struct {
 // the other, and the changes of one breaker in theirs. No guard's lock is held
 // meanwhile, so that it may read any state, and a panic in it changes nothing.
 // It is called on a goroutine of the request (for a breaker's change: of any
-// request), which waits for it.
+// request), which waits for it; where that other request is slow to be told of
+// changes before, a change may be told after the request that caused it has
+// returned.
 type Observer interface {
 	Observe(Event)
 }

@@ -169,6 +169,9 @@ type Budget interface {
 	Spend(now time.Time, afterTimeout bool) (Cost, bool)
 	// Done counts the end of an attempt that was spent for.
 	Done(Cost)
+	// Refund takes a Spend back, in the place of Done: the attempt is not made
+	// after all.
+	Refund(now time.Time, c Cost)
 	// End counts the end of a request; last is what its last retry took, 0 if
 	// it made none.
 	End(success bool, last Cost)
@@ -236,6 +239,8 @@ func (*tokenBudget) Begin(time.Time) {}
 func (b *tokenBudget) Fail()         { b.add(-one) }
 func (*tokenBudget) Done(Cost)       {}
 
+func (*tokenBudget) Refund(time.Time, Cost) {}
+
 func (b *tokenBudget) Spend(time.Time, bool) (Cost, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -256,6 +261,8 @@ type quotaBudget struct {
 func (*quotaBudget) Begin(time.Time) {}
 func (*quotaBudget) Fail()           {}
 func (*quotaBudget) Done(Cost)       {}
+
+func (b *quotaBudget) Refund(_ time.Time, c Cost) { b.add(int64(c)) }
 
 func (b *quotaBudget) Spend(_ time.Time, afterTimeout bool) (Cost, bool) {
 	cost := b.cost
@@ -305,6 +312,12 @@ func (b *windowBudget) Begin(now time.Time) {
 func (*windowBudget) Fail()          {}
 func (*windowBudget) Done(Cost)      {}
 func (*windowBudget) End(bool, Cost) {}
+
+func (b *windowBudget) Refund(now time.Time, c Cost) {
+	b.mu.Lock()
+	b.recent.Add(now, window.Vector{int64(c)})
+	b.mu.Unlock()
+}
 
 func (b *windowBudget) Spend(now time.Time, _ bool) (Cost, bool) {
 	b.mu.Lock()
@@ -358,6 +371,8 @@ func (b *concurrencyBudget) Spend(time.Time, bool) (Cost, bool) {
 func (b *concurrencyBudget) allowed() int {
 	return max(b.least, int(b.percent/100*float64(b.requests)+1e-9))
 }
+
+func (b *concurrencyBudget) Refund(_ time.Time, c Cost) { b.Done(c) }
 
 func (b *concurrencyBudget) Done(Cost) {
 	b.mu.Lock()

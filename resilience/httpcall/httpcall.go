@@ -106,14 +106,19 @@ func Do(ctx context.Context, transport http.RoundTripper, a resilience.Attempt, 
 	if method == "" {
 		method = http.MethodGet
 	}
-	var body io.Reader
-	if len(r.Body) > 0 {
-		body = bytes.NewReader(r.Body) // a type from which net/http can rewind
-	}
-	request, err := http.NewRequestWithContext(ctx, method, r.URL, body)
+	request, err := http.NewRequestWithContext(ctx, method, r.URL, bytes.NewReader(r.Body))
 	if err != nil {
 		return resilience.Result{Outcome: resilience.Thrown, Err: err}
 	}
+	// net/http sends a request again by itself where a connection from its pool
+	// breaks, if it can: a call that nobody counts, and a retry that no policy
+	// asked for. It cannot where there is a body that does not rewind, be it an
+	// empty one; of the methods below it sends none then.
+	switch {
+	case len(r.Body) > 0, method == http.MethodGet, method == http.MethodHead, method == http.MethodOptions, method == http.MethodTrace:
+		request.Body = io.NopCloser(bytes.NewReader(r.Body))
+	}
+	request.GetBody = nil
 	if r.Header != nil {
 		request.Header = r.Header.Clone()
 		if host := request.Header.Get("Host"); host != "" {

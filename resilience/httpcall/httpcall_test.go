@@ -155,3 +155,36 @@ func TestRetryAfter(t *testing.T) {
 		assert.Equal(t, want, httpcall.RetryAfter(http.Header{"Retry-After": {value}}, now), value)
 	}
 }
+
+// Once net/http repeated what it could on connections from its pool that
+// broke, and nobody counted it.
+func TestBrokenConnectionFromThePoolIsNotCalledAgainInSilence(t *testing.T) {
+	for _, c := range []struct{ method, body string }{
+		{"GET", ""}, {"HEAD", ""}, {"OPTIONS", ""}, {"POST", ""}, {"PUT", ""}, {"GET", "body"}, {"PUT", "body"},
+	} {
+		method := c.method + " " + c.body
+		var broken atomic.Bool
+		var received atomic.Int32
+		s, transport := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			received.Add(1)
+			if n, _ := io.Copy(io.Discard, r.Body); n != int64(len(c.body)) || len(r.TransferEncoding) > 0 {
+				t.Errorf("%s: a body of %d bytes, %v", method, n, r.TransferEncoding)
+			}
+			if broken.Load() {
+				if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+					conn.Close()
+				}
+			}
+		})
+		do := func() resilience.Result {
+			return httpcall.Do(t.Context(), transport, resilience.Attempt{}, httpcall.Request{Method: c.method, URL: s.URL, Body: []byte(c.body)})
+		}
+		require.Equal(t, resilience.OK, do().Outcome, method)
+		broken.Store(true)
+		received.Store(0)
+		for range 5 {
+			assert.Equal(t, resilience.Reset, do().Outcome, method)
+		}
+		assert.EqualValues(t, 5, received.Load(), method)
+	}
+}
