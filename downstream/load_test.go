@@ -59,7 +59,9 @@ func TestConservationUnderLoad(t *testing.T) {
 	assert.Equal(t, got.Received, sum(got))
 	assert.NotZero(t, got.Finished)
 	assert.NotZero(t, got.Abandoned)
-	assert.NotEmpty(t, got.Failed)
+	if *loadTime >= 10*time.Second { // a short load may not meet the phases that fail
+		assert.NotEmpty(t, got.Failed)
+	}
 	busy, waiting := l.Server().run.Load().regime.base.queue.Load()
 	assert.Zero(t, busy+waiting)
 	require.NoError(t, l.Close(t.Context()))

@@ -27,7 +27,7 @@ type Snapshot struct {
 	SuccessLatencyP99Ms         float64 `json:"successLatencyP99Ms"`
 	DownstreamCalls             int     `json:"downstreamCalls"`
 	RetryAmplificationFactor    float64 `json:"retryAmplificationFactor"`
-	RetryAttempts               int     `json:"retryAttempts"`
+	RetryAttempts               int     `json:"retryAttempts"` // refused ones included
 	RetryAttemptsPerRequest     float64 `json:"retryAttemptsPerRequest"`
 	TimeoutCount                int     `json:"timeoutCount"`
 	CircuitBreakerRejected      int     `json:"circuitBreakerRejected"`
@@ -83,14 +83,15 @@ func (r *recorder) Observe(e resilience.Event) {
 	case resilience.AttemptStarted:
 		a.mu.Lock()
 		a.counts.DownstreamCalls++
-		if e.AttemptKind == resilience.Retry {
-			a.counts.RetryAttempts++
-		}
+		a.counts.CurrentInflightDownstream++
+		a.counts.MaxInflightDownstream = max(a.counts.MaxInflightDownstream, a.counts.CurrentInflightDownstream)
+		a.tried(e)
 		a.mu.Unlock()
 	case resilience.AttemptEnded:
 		ms := milliseconds(e.Duration)
 		r.attemptMs = append(r.attemptMs, ms)
 		a.mu.Lock()
+		a.counts.CurrentInflightDownstream--
 		a.attempts.add(ms)
 		if e.Outcome == resilience.Timeout {
 			a.counts.TimeoutCount++
@@ -98,6 +99,7 @@ func (r *recorder) Observe(e resilience.Event) {
 		a.mu.Unlock()
 	case resilience.Rejected:
 		a.mu.Lock()
+		a.tried(e)
 		switch e.Outcome {
 		case resilience.BreakerOpen:
 			a.counts.CircuitBreakerRejected++
@@ -109,6 +111,14 @@ func (r *recorder) Observe(e resilience.Event) {
 		r.log.WithFields(logrus.Fields{
 			"policy": e.Policy, "from": e.From.String(), "to": e.To.String(),
 		}).Info("circuit breaker changed state")
+	}
+}
+
+// tried counts a retry, whether it was handed to the transport or refused. The
+// lock is held.
+func (a *account) tried(e resilience.Event) {
+	if e.AttemptKind == resilience.Retry {
+		a.counts.RetryAttempts++
 	}
 }
 
@@ -125,7 +135,7 @@ func (r *recorder) end(report resilience.Report) {
 	a.last = time.Now()
 }
 
-// snapshot is the account without what the downstreams know.
+// snapshot is the account now. Its figures of calls in flight are the caller's.
 func (a *account) snapshot() Snapshot {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,6 +151,7 @@ func (a *account) snapshot() Snapshot {
 		s.SuccessfulRequestsPerSecond = float64(s.SuccessfulRequests) / seconds
 	}
 	s.AllAttemptLatencyP95Ms, s.AllAttemptLatencyP99Ms = a.attempts.percentile(95), a.attempts.percentile(99)
+	s.ConcurrencyObservation = observation(s.MaxInflightDownstream)
 	s.SuccessLatencyP95Ms, s.SuccessLatencyP99Ms = a.successes.percentile(95), a.successes.percentile(99)
 	return s
 }

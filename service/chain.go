@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +31,9 @@ type ChainConfig struct {
 
 // MaxTiers bounds the length of a chain.
 const MaxTiers = 16
+
+// bodyPatience is how long a tier waits for the body of a request.
+const bodyPatience = 10 * time.Second
 
 // Tier is one service of a chain.
 type Tier struct {
@@ -124,6 +128,8 @@ type tier struct {
 	cancel    context.CancelFunc
 
 	requests, received, calls, succeeded atomic.Int64
+
+	working sync.WaitGroup // handlers
 }
 
 func startTier(c Tier, next string, log logrus.FieldLogger) (*tier, error) {
@@ -157,8 +163,13 @@ func startTier(c Tier, next string, log logrus.FieldLogger) (*tier, error) {
 
 // call answers a request by calling the next tier.
 func (t *tier) call(w http.ResponseWriter, r *http.Request) {
+	t.working.Add(1)
+	defer t.working.Done()
 	t.received.Add(1)
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyPatience))
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 1<<20)) // so that a caller who leaves is noticed
+	_ = control.SetReadDeadline(time.Time{})
 	ctx := r.Context()
 	if ms, err := strconv.ParseInt(r.Header.Get(httpcall.HeaderTimeout), 10, 32); t.pass && err == nil && ms > 0 {
 		var cancel context.CancelFunc
@@ -210,6 +221,7 @@ func (t *tier) close(ctx context.Context) error {
 		_ = t.server.Close() // its error is that of a listener closed already
 	}
 	<-t.served
+	t.working.Wait()
 	t.transport.CloseIdleConnections()
 	return err
 }

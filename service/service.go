@@ -19,6 +19,7 @@ import (
 
 	"github.com/retrylab/retrylab/downstream"
 	"github.com/retrylab/retrylab/resilience"
+	"github.com/retrylab/retrylab/resilience/budget"
 	"github.com/retrylab/retrylab/resilience/catalog"
 	"github.com/retrylab/retrylab/resilience/httpcall"
 	"github.com/sirupsen/logrus"
@@ -49,6 +50,7 @@ type Service struct {
 
 	mu       sync.Mutex
 	callers  map[target]*resilience.Policy
+	budgets  map[string]*budget.Registry // of each scenario
 	servers  map[string]*downstream.Listener
 	shutdown bool
 }
@@ -71,6 +73,7 @@ func New(c Config) *Service {
 		config: c, log: log, run: rand.Uint64(), mux: http.NewServeMux(),
 		transport: &http.Transport{MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: time.Minute},
 		callers:   make(map[target]*resilience.Policy), servers: make(map[string]*downstream.Listener),
+		budgets: make(map[string]*budget.Registry),
 	}
 	s.account.Store(newAccount())
 	s.mux.HandleFunc("GET /api/work", s.work)
@@ -135,10 +138,11 @@ func (s *Service) find(t target) (*resilience.Policy, string, error) {
 			return nil, "", err
 		}
 		s.servers[t.scenario] = server
+		s.budgets[t.scenario] = new(budget.Registry)
 	}
 	policy, ok := s.callers[t]
 	if !ok {
-		if policy, err = resilience.New(entry.Config); err != nil {
+		if policy, err = resilience.New(entry.Config, resilience.WithBudgets(s.budgets[t.scenario])); err != nil {
 			return nil, "", err
 		}
 		s.callers[t] = policy
@@ -191,16 +195,7 @@ func (s *Service) work(w http.ResponseWriter, r *http.Request) {
 
 // metrics answers with the account of all requests since the last reset.
 func (s *Service) metrics(w http.ResponseWriter, _ *http.Request) {
-	snapshot := s.account.Load().snapshot()
-	s.mu.Lock()
-	for _, l := range s.servers {
-		stats := l.Server().Stats()
-		snapshot.CurrentInflightDownstream += stats.Inflight
-		snapshot.MaxInflightDownstream = max(snapshot.MaxInflightDownstream, stats.MaxInflight)
-	}
-	s.mu.Unlock()
-	snapshot.ConcurrencyObservation = observation(snapshot.MaxInflightDownstream)
-	writeJSON(w, http.StatusOK, snapshot)
+	writeJSON(w, http.StatusOK, s.account.Load().snapshot())
 }
 
 // reset forgets everything. Requests in progress count nowhere.

@@ -35,6 +35,10 @@ const policies = `
   guards: [{timeout: 1s}]
 - name: breaker
   guards: [{breaker: {window: {consecutive: 2}, openFor: 1h}}, {timeout: 150ms}]
+- name: poor
+  guards: [{retry: {maxAttempts: 3, budget: {kind: quota, capacity: 5, cost: 5, timeoutCost: 5, name: all}}}, {timeout: 20ms}]
+- name: poor-too
+  guards: [{retry: {maxAttempts: 3, budget: {kind: quota, capacity: 5, cost: 5, timeoutCost: 5, name: all}}}, {timeout: 20ms}]
 - name: bulkhead
   guards: [{bulkhead: {maxConcurrent: 1}}, {timeout: 1s}]
 `
@@ -148,10 +152,19 @@ func TestRejectionsAreTold(t *testing.T) {
 	assert.Equal(t, "1", h.Get("X-Downstream-Calls"), "the breaker is closed again")
 }
 
+// Once each policy had a budget of its own, whatever the budget's name.
+func TestPoliciesShareABudgetByItsName(t *testing.T) {
+	a := start(t)
+	for _, policy := range []string{"poor", "poor-too"} {
+		a.do(t, "GET", "/api/work?policy="+policy+"&scenario=fixed-delay")
+	}
+	assert.Equal(t, 1, a.snapshot(t).RetryAttempts)
+}
+
 func TestUnknownNamesAreRefusedWithTheKnownOnes(t *testing.T) {
 	a := start(t)
 	for path, want := range map[string]string{
-		"/api/work?policy=nope&scenario=fixed-delay": `{"error":"unknown policy \"nope\"","known":["quick","once","breaker","bulkhead"]}`,
+		"/api/work?policy=nope&scenario=fixed-delay": `{"error":"unknown policy \"nope\"","known":["quick","once","breaker","poor","poor-too","bulkhead"]}`,
 		"/api/work?policy=once&scenario=nope":        `{"error":"unknown scenario \"nope\"","known":["fixed-delay",`,
 		"/api/work":                                  `{"error":"unknown policy \"\"",`,
 	} {

@@ -22,6 +22,7 @@ var builtinYAML []byte
 // changed once made.
 type Catalog struct {
 	entries []Entry
+	budgets budget.Registry // only to compare the settings of a name
 }
 
 // Entry is one policy of a catalog.
@@ -77,11 +78,37 @@ func (c *Catalog) add(d *decoder, path string, node *yaml.Node) {
 			d.fault(path+".name", "%q stands here twice", config.Name)
 		}
 	}
+	c.checkBudgets(d, path, config)
 	source, err := yaml.Marshal(node)
 	if err != nil {
 		d.fault(path, "%v", err)
 	}
 	c.entries = append(c.entries, Entry{Config: config, Source: string(source)})
+}
+
+// checkBudgets faults a budget whose name stands for other settings in a policy
+// before.
+func (c *Catalog) checkBudgets(d *decoder, path string, config resilience.Config) {
+	for i, g := range config.Guards {
+		b := budgetOf(g)
+		if b == nil || b.Validate() != nil {
+			continue
+		}
+		if _, err := c.budgets.Get(*b); err != nil {
+			d.fault(fmt.Sprintf("%s.guards[%d].%s.budget", path, i, g.Kind()), "%v", err)
+		}
+	}
+}
+
+// budgetOf is the budget of a guard; nil where it has none.
+func budgetOf(g resilience.Guard) *budget.Config {
+	switch g := g.(type) {
+	case resilience.RetryGuard:
+		return g.Budget
+	case resilience.HedgeGuard:
+		return g.Budget
+	}
+	return nil
 }
 
 // Decode reads one policy from a tree of maps, lists and scalars, as a JSON

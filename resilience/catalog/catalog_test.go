@@ -230,6 +230,17 @@ func TestParseRefusesWhatIsNoPolicyFile(t *testing.T) {
 	}
 }
 
+func TestNameOfABudgetStandsForTheSameSettingsInAFile(t *testing.T) {
+	file := func(capacity string) string {
+		return "- {name: a, guards: [{retry: {budget: {kind: quota, name: all, capacity: 5}}}]}\n" +
+			"- {name: b, guards: [{timeout: 1s}, {hedge: {after: 1s, budget: {kind: quota, name: all, capacity: " + capacity + "}}}]}"
+	}
+	_, err := catalog.Parse("p.yaml", []byte(file("5")))
+	require.NoError(t, err)
+	_, err = catalog.Parse("p.yaml", []byte(file("50")))
+	assert.EqualError(t, err, `p.yaml: [1].guards[1].hedge.budget: budget "all" is in use with other settings`)
+}
+
 func TestWithReplacesByName(t *testing.T) {
 	mine, err := catalog.Parse("mine", []byte("- {name: jitter}\n- {name: other}"))
 	require.NoError(t, err)
