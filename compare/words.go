@@ -13,6 +13,9 @@ func (s Scenario) words() string {
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(s.Params)) {
 		v, text := s.Params[key], ""
+		if v == 0 && strings.HasPrefix(key, "heal_after") {
+			continue // it never heals, as most do
+		}
 		if name, ok := strings.CutSuffix(key, "_ms"); ok {
 			text = name + " " + decimal(v) + " ms"
 		} else if strings.HasSuffix(key, "_rate") {
