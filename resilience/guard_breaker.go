@@ -64,7 +64,9 @@ type breakerLayer struct {
 func (l *breakerLayer) run(ctx context.Context, b *branch, rest []layer) (result Result) {
 	begin := b.now
 	permit, change, ok := l.breaker.Acquire(begin)
-	l.told(b, change)
+	if change.Happened() {
+		l.told(b, change)
+	}
 	if !ok {
 		return b.reject(errBreakerOpen)
 	}
@@ -78,7 +80,9 @@ func (l *breakerLayer) run(ctx context.Context, b *branch, rest []layer) (result
 			Verdict:  l.verdict(outcome),
 			Duration: b.now.Sub(begin),
 		}, b.now)
-		l.told(b, change)
+		if change.Happened() {
+			l.told(b, change)
+		}
 	}()
 	result = b.next(ctx, rest)
 	returned = true
@@ -97,9 +101,7 @@ func (l *breakerLayer) verdict(o Outcome) breaker.Verdict {
 
 // told passes a change on to the observer of the request that caused it.
 func (l *breakerLayer) told(b *branch, change breaker.Change) {
-	if change.Happened() {
-		l.tell(change, b.job.Observer, b.event(BreakerChanged))
-	}
+	l.tell(change, b.job.Observer, b.event(BreakerChanged))
 }
 
 func (l *breakerLayer) tell(change breaker.Change, o Observer, e Event) {

@@ -90,13 +90,22 @@ type layer interface {
 // Policy runs requests through its guards. It may be used by many goroutines
 // at once, which then share its state.
 type Policy struct {
-	config   Config
-	layers   []layer
-	random   func() float64
+	config Config
+	layers []layer
+	random func() float64
+	pool   sync.Pool
+
+	// What every request writes is kept off the cache lines of what every
+	// request reads.
+	_        [cacheLine]byte
 	requests atomic.Uint64
 	inflight atomic.Int64
-	pool     sync.Pool
+	_        [cacheLine]byte
 }
+
+// cacheLine is the size of a processor's cache line, or two where it fetches
+// them in pairs.
+const cacheLine = 128
 
 // maker is what a policy's layers are made with.
 type maker struct {

@@ -14,7 +14,7 @@ type Breaker struct {
 	// machine grants: it changes nothing by granting one, so that nobody needs
 	// the lock for it. 0: the machine must be asked. Written under the lock.
 	passing atomic.Uint64
-	_       [56]byte // all callers read passing, and should not wait for who writes what follows
+	_       [120]byte // all callers read passing, and should not wait for who writes what follows
 
 	mu sync.Mutex
 	m  Machine
