@@ -200,8 +200,8 @@ func (p *Policy) Name() string { return p.config.Name }
 func (p *Policy) Config() Config { return p.config }
 
 // Do makes one request: it runs the call through the guards. A panic of the
-// call, of an outcome's predicate or of a fallback passes on to the caller
-// after every guard has been told.
+// call or of a fallback passes on to the caller after every guard has been
+// told.
 func (p *Policy) Do(ctx context.Context, job Request) Report {
 	r := p.pool.Get().(*request)
 	r.begin(p, job)
