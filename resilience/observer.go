@@ -44,7 +44,7 @@ func (k AttemptKind) String() string { return [...]string{"first", "retry", "hed
 type Event struct {
 	Kind        EventKind
 	Policy      string
-	Request     uint64 // the request's number within its policy, from 1; 0 where nobody's request caused the event
+	Request     uint64 // a number that no other request of the policy has, from 1; 0 where nobody's request caused the event
 	At          time.Time
 	Attempt     int // the attempt's number within its request, from 1
 	AttemptKind AttemptKind

@@ -61,7 +61,7 @@ type Call func(ctx context.Context, a Attempt) Result
 // Attempt tells a Call which one it is.
 type Attempt struct {
 	Policy  string
-	Request uint64 // the request's number within its policy, from 1
+	Request uint64 // a number that no other request of the policy has, from 1
 	Number  int    // from 1, within the request
 	Kind    AttemptKind
 	Started time.Time
@@ -95,10 +95,10 @@ type Policy struct {
 	random func() float64
 	pool   sync.Pool
 
-	// What every request writes is kept off the cache lines of what every
+	// What requests write is kept off the cache lines of what every
 	// request reads.
 	_        [cacheLine]byte
-	requests atomic.Uint64
+	ids      atomic.Uint64 // the last number of the blocks handed out
 	inflight atomic.Int64
 	_        [cacheLine]byte
 }

@@ -38,7 +38,7 @@ func end(r Result) End {
 
 // Report is what came of a request.
 type Report struct {
-	Request uint64 // its number within the policy, from 1
+	Request uint64 // a number that no other request of the policy has, from 1
 	End     End
 	Result  // of the last attempt; where a wait was interrupted, Err is an *InterruptedError
 	// Attempts is 1 and one more for each retry and hedge, refused ones
@@ -62,15 +62,24 @@ type Report struct {
 type request struct {
 	policy   *Policy
 	job      Request
-	id       uint64
+	id       uint64       // a number of a block that the policy hands out; see idBlock
 	attempts atomic.Int32 // made so far
 	first    branch       // the one on the goroutine of the caller
 
 	telling sync.Mutex // events of branches that run at once
 }
 
+// idBlock is how many numbers a policy hands out at once: a counter that every
+// request changes is one that all requests wait for. A request that is used
+// again takes the next number of its block.
+const idBlock = 64
+
 func (r *request) begin(p *Policy, job Request) {
-	r.policy, r.job, r.id = p, job, p.requests.Add(1)
+	r.policy, r.job = p, job
+	if r.id%idBlock == 0 { // its block is used up, or it has none yet
+		r.id = p.ids.Add(idBlock) - idBlock
+	}
+	r.id++
 	if r.attempts.Load() != 1 { // a store costs more than a look
 		r.attempts.Store(1)
 	}
@@ -78,7 +87,8 @@ func (r *request) begin(p *Policy, job Request) {
 	b.request, b.attempt, b.now = r, 1, time.Now()
 }
 
-// forget lets go of what the request holds, before it is used again.
+// forget lets go of what the request holds, before it is used again, but for
+// its number.
 func (r *request) forget() {
 	r.policy, r.job, r.first = nil, Request{}, branch{}
 }

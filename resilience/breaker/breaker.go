@@ -14,7 +14,13 @@ type Breaker struct {
 	// machine grants: it changes nothing by granting one, so that nobody needs
 	// the lock for it. 0: the machine must be asked. Written under the lock.
 	passing atomic.Uint64
-	_       [120]byte // all callers read passing, and should not wait for who writes what follows
+	// indifferent is the generation in which a success changes nothing, so that
+	// nobody needs the lock to give it back: that of a closed machine whose
+	// window holds successes alone. 0: the machine must be told. Written under
+	// the lock.
+	indifferent atomic.Uint64
+	slowOver    time.Duration // above: a call is slow. 0: none is
+	_           [104]byte     // all callers read these, and should not wait for who writes what follows
 
 	mu sync.Mutex
 	m  Machine
@@ -26,8 +32,8 @@ func New(c Config) (*Breaker, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	b := &Breaker{m: NewMachine(c)}
-	b.passing.Store(b.m.passing())
+	b := &Breaker{m: NewMachine(c), slowOver: c.SlowCall.Over}
+	b.publish()
 	return b, nil
 }
 
@@ -51,13 +57,31 @@ func (b *Breaker) ask(now time.Time) (Permit, Change, bool) {
 // Done gives a permit back with what came of it. It says whether the result
 // counted: the result of a call that began in an earlier state does not.
 func (b *Breaker) Done(p Permit, r Result, now time.Time) (bool, Change) {
+	if r.Verdict == Success && p.generation != 0 && p.generation == b.indifferent.Load() &&
+		(b.slowOver <= 0 || r.Duration <= b.slowOver) {
+		return true, Change{}
+	}
+	return b.tell(p, r, now)
+}
+
+// tell is Done where the machine may change by it.
+func (b *Breaker) tell(p Permit, r Result, now time.Time) (bool, Change) {
 	b.mu.Lock()
 	counted, change := b.m.Done(p, r, now)
-	if change.Happened() {
-		b.passing.Store(b.m.passing())
-	}
+	b.publish()
 	b.mu.Unlock()
 	return counted, change
+}
+
+// publish tells what can be known without the lock. It stores what is new
+// alone: a store makes all who read wait.
+func (b *Breaker) publish() {
+	if g := b.m.passing(); g != b.passing.Load() {
+		b.passing.Store(g)
+	}
+	if g := b.m.indifferent(); g != b.indifferent.Load() {
+		b.indifferent.Store(g)
+	}
 }
 
 // Force puts the breaker into s, which must be Closed, Open (it stays open
@@ -66,7 +90,7 @@ func (b *Breaker) Done(p Permit, r Result, now time.Time) (bool, Change) {
 func (b *Breaker) Force(s State, now time.Time) Change {
 	b.mu.Lock()
 	change := b.m.Force(s, now)
-	b.passing.Store(b.m.passing()) // also without a change: the generation is another
+	b.publish() // also without a change: the generation is another
 	b.mu.Unlock()
 	return change
 }

@@ -73,7 +73,8 @@ type Change struct {
 // Happened says whether c is a change at all.
 func (c Change) Happened() bool { return c.Seq != 0 }
 
-// Counts is what a breaker's window holds.
+// Counts is what a breaker's window holds: one of consecutive failures the
+// failures since the last success, and nothing else.
 type Counts struct {
 	Total, Failures, Slow int
 	Consecutive           int // failures since the last success
@@ -143,6 +144,16 @@ func (m *Machine) Acquire(now time.Time) (Permit, Change, bool) {
 // without a trace. 0: there is none in this state.
 func (m *Machine) passing() uint64 {
 	if m.state == Closed || m.state == Disabled {
+		return m.generation
+	}
+	return 0
+}
+
+// indifferent is the generation in which one more success, that is not slow,
+// would change nothing whatever the time: neither the state nor what the window
+// holds. 0: it would.
+func (m *Machine) indifferent() uint64 {
+	if m.state == Closed && m.memory.saturated() {
 		return m.generation
 	}
 	return 0

@@ -17,6 +17,8 @@ type memory struct {
 
 	recent window.Sliding // of time: total, failures, slow
 	timed  bool
+
+	inARow bool // of consecutive failures: those since the last success
 }
 
 // mark is one remembered result.
@@ -34,7 +36,7 @@ func newMemory(w Window) memory {
 	case w.Time > 0:
 		return memory{recent: window.New(w.Time, timeSteps), timed: true}
 	}
-	return memory{}
+	return memory{inARow: true}
 }
 
 func (m *memory) reset() {
@@ -44,7 +46,18 @@ func (m *memory) reset() {
 	}
 }
 
+// saturated says whether it holds nothing but successes, and as many as it ever
+// will.
+func (m *memory) saturated() bool {
+	c := &m.counts
+	return !m.timed && c.Total == len(m.ring) && c.Failures == 0 && c.Slow == 0
+}
+
 func (m *memory) record(now time.Time, failed, slow bool) {
+	if m.inARow && !failed {
+		m.counts = Counts{}
+		return
+	}
 	if m.ring != nil {
 		m.remember(failed, slow)
 	}

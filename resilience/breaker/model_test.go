@@ -183,6 +183,10 @@ func (r *reference) counts(now time.Time) breaker.Counts {
 			c.Consecutive++
 		} else {
 			c.Consecutive = 0
+			if r.Window.Consecutive > 0 { // holds what failed since
+				c = breaker.Counts{}
+				continue
+			}
 		}
 		if n := r.Window.Calls; n > 0 && i < len(r.results)-n || r.Window.Time > 0 && now.Sub(x.at) > r.Window.Time {
 			continue // forgotten
