@@ -4,13 +4,14 @@ GO          ?= go
 BIN         := bin/retrylab
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME    ?= 10s
+LOADTIME    ?= 30s
 LAB_FLAGS   ?=
 
 # The race detector needs cgo and a C compiler.
 RACE := $(shell [ "$$(go env CGO_ENABLED)" = 1 ] && command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fuzz bench lab lab-short check clean
+.PHONY: help build test race lint fuzz load bench lab lab-short check clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +41,10 @@ fuzz: ## Run every fuzz target for FUZZTIME (default 10s).
 			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) ./$$(dirname $$file); \
 		done; \
 	done
+
+load: ## Load the servers for LOADTIME each (default 30s), and check their accounts.
+	$(GO) test -count=1 -v -run UnderLoad ./downstream -load $(LOADTIME)
+	$(GO) test -count=1 -v -run UnderLoad ./cli -load $(LOADTIME)
 
 bench: ## Run the benchmarks, and print our ratios to other libraries.
 	$(GO) test -run '^$$' -bench . -benchmem ./...

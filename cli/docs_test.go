@@ -104,7 +104,7 @@ func TestTheMakefileListsItsTargets(t *testing.T) {
 	cmd.Dir = ".."
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
-	for _, target := range []string{"help", "build", "test", "race", "lint", "fuzz", "bench", "lab", "check", "clean"} {
+	for _, target := range []string{"help", "build", "test", "race", "lint", "fuzz", "load", "bench", "lab", "check", "clean"} {
 		assert.Contains(t, string(out), "make "+target+" ")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +30,8 @@ func TestMain(m *testing.M) {
 // commands there are:
 //
 //	exits CODE COMMAND [ARG...]               the exit code must be this one
-//	interrupted REGEXP CODE COMMAND [ARG...]  Ctrl-C once a line on stderr matches; then the same
+//	interrupted REGEXP CODE COMMAND [ARG...]  Ctrl-C once a line on stderr matches; then the same.
+//	                                          A group of the regexp is a URL to be called before it.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Abs("../scripts")
 	require.NoError(t, err)
@@ -89,10 +91,17 @@ func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 	signalled := false
 	lines := bufio.NewScanner(io.TeeReader(pipe, stderr))
 	for lines.Scan() {
-		if !signalled && ready.MatchString(lines.Text()) {
-			signalled = true
-			ts.Check(cmd.Process.Signal(os.Interrupt))
+		found := ready.FindStringSubmatch(lines.Text())
+		if signalled || found == nil {
+			continue
 		}
+		signalled = true
+		for _, url := range found[1:] {
+			answer, err := http.Get(url)
+			ts.Check(err)
+			ts.Check(answer.Body.Close())
+		}
+		ts.Check(cmd.Process.Signal(os.Interrupt))
 	}
 	ended := cmd.Wait()
 	if !signalled {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/retrylab/retrylab/downstream"
+	"github.com/retrylab/retrylab/downstream/bounded"
 	"github.com/retrylab/retrylab/service"
 )
 
@@ -29,7 +31,8 @@ func (serveCmd) Help() string {
 GET /api/work?policy=jitter&scenario=random-failures makes one request through a policy: 200 or 503, with
 its cost in the headers X-Attempts, X-Downstream-Calls, X-Timeout-Count, X-Circuit-Breaker-Rejected,
 X-Bulkhead-Rejected, X-Attempt-Latencies-Ms. GET /api/metrics is the account of all requests, POST
-/api/reset forgets them. SIGINT and SIGTERM end the requests in progress first.`
+/api/reset forgets them. On SIGINT and SIGTERM it ends the requests in progress, 30 s at most, and prints
+its account as JSON on stdout.`
 }
 
 func (c serveCmd) Run(s *session) error {
@@ -46,14 +49,15 @@ func (c serveCmd) Run(s *session) error {
 		return invalid(err)
 	}
 	app := service.New(service.Config{Policies: known, Cancellation: cancellation, Seed: c.Seed, Logger: s.log})
-	return serveHTTP(s, listener, app, app.Close)
+	ended := serveHTTP(s, listener, app)
+	account := json.NewEncoder(s.Out)
+	account.SetIndent("", "  ")
+	return errors.Join(ended, account.Encode(app.Snapshot()))
 }
 
 // serveHTTP serves until the session is interrupted, and drains.
-func serveHTTP(s *session, listener net.Listener, handler http.Handler, end func(context.Context) error) error {
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-	}
+func serveHTTP(s *session, listener net.Listener, app *service.Service) error {
+	server := bounded.New(&http.Server{Handler: app})
 	fmt.Fprintf(s.Err, "serving at http://%s/api/work?policy=jitter&scenario=random-failures\n", listener.Addr())
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
@@ -71,6 +75,6 @@ func serveHTTP(s *session, listener net.Listener, handler http.Handler, end func
 	}
 	cut, cancelCut := context.WithTimeout(s.hard, time.Second)
 	defer cancelCut()
-	_ = end(cut) // what the downstreams still do is for nobody any more
+	_ = app.Close(cut) // what the downstreams still do is for nobody any more
 	return errors.Join(failed, drained)
 }

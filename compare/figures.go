@@ -98,6 +98,9 @@ func (r Run) received() (float64, bool) {
 
 func (r Run) countDifference() (float64, bool) {
 	got, okGot := r.received()
+	if len(r.Tiers) > 0 {
+		got, okGot = r.Tiers[0].Received, true // which is what the caller called
+	}
 	sent, okSent := r.sent()
 	return minus(got, okGot, sent, okSent)
 }

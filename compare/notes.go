@@ -29,7 +29,7 @@ type noter struct {
 func notes(rows []Row) []Note {
 	n := &noter{rows: rows}
 	for _, write := range []func(){
-		n.exitCodes, n.capped, n.deviations, n.outsideModel, n.serverAboveCaller, n.counts,
+		n.exitCodes, n.capped, n.deviations, n.outsideModel, n.tiers, n.serverAboveCaller, n.counts,
 		n.repetitions, n.short, n.closedLoop, n.noHTTP, n.severalLabs,
 	} {
 		write()

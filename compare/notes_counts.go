@@ -41,6 +41,31 @@ func (n *noter) counts() {
 	}
 }
 
+// tiers tells what the services in front of a server made of their requests.
+func (n *noter) tiers() {
+	var labels, parts []string
+	n.each(func(_ int, label string, run Run) {
+		if len(run.Tiers) == 0 || run.Tiers[0].Received == 0 {
+			return
+		}
+		var by []string
+		for _, t := range run.Tiers {
+			calls, ok := ratio(t.Calls, true, t.Received, true)
+			if !ok {
+				calls = 0 // nothing came so far
+			}
+			by = append(by, fmt.Sprintf("%s %.3f", t.Policy, calls))
+		}
+		first, last := run.Tiers[0], run.Tiers[len(run.Tiers)-1]
+		labels = append(labels, label)
+		parts = append(parts, fmt.Sprintf("%s: %s requests became %s calls, %.3f each (%s)",
+			label, decimal(first.Received), decimal(last.Calls), last.Calls/first.Received, strings.Join(by, " × ")))
+	})
+	if len(labels) > 0 {
+		n.add("tiers", labels, nil, nil, "Tiers stood between the caller and the server, and called on by policies of their own: %s.", strings.Join(parts, "; "))
+	}
+}
+
 // serverAboveCaller explains a server that was busier than its only caller.
 func (n *noter) serverAboveCaller() {
 	var labels, parts []string

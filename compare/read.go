@@ -203,7 +203,7 @@ func newRun(p pair, metrics Metrics, file runFile, haveFile bool) Run {
 	run.Number, run.Name, run.Repetition = file.Number, file.Name, max(1, file.Repetition)
 	run.Variant = file.Variant
 	run.Policy, run.Scenario = file.Policy, file.Scenario.public()
-	run.Setup, run.Downstream = file.setup(), numbers(file.Downstream)
+	run.Setup, run.Downstream, run.Tiers = file.setup(), numbers(file.Downstream), file.Tiers
 	if file.Lab != "" {
 		run.Lab = file.Lab
 	}

@@ -180,6 +180,18 @@ func TestNotes(t *testing.T) {
 	require.Len(t, reasons, 3)
 }
 
+// The caller calls the first tier, so that it is this one's count that must agree.
+func TestTiersBetweenCallerAndServer(t *testing.T) {
+	runs, _, err := compare.Read(lab + "/06-*")
+	require.NoError(t, err)
+	runs[0].Tiers = []compare.Tier{{Policy: "a", Received: 848, Calls: 1696}, {Policy: "b", Received: 1696, Calls: 5088}}
+	report := compare.Build(runs)
+	require.Zero(t, report.Rows[0].Stat(column(t, "count_difference")).Value)
+	require.False(t, report.Rows[0].Stat(column(t, "expected_amplification")).Known())
+	require.Contains(t, note(t, report, "tiers").Text, "06: 848 requests became 5088 calls, 6.000 each (a 2.000 × b 3.000)")
+	require.Contains(t, note(t, report, "outside-model").Text, "tiers between the caller and the server retry too")
+}
+
 func TestAgreementOfAllCountsIsSaid(t *testing.T) {
 	runs, _, err := compare.Read(lab + "/0[125]-*")
 	require.NoError(t, err)

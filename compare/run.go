@@ -32,6 +32,16 @@ type Run struct {
 	Metrics Metrics
 	// Downstream is what the server counted; nil without a run.json that says.
 	Downstream Downstream
+	// Tiers are the services that stood between the caller and the server, as a
+	// request met them; nil for none.
+	Tiers []Tier
+}
+
+// Tier is what a service in front of the server counted.
+type Tier struct {
+	Policy   string  `json:"policy"`
+	Received float64 `json:"received"` // requests of its caller
+	Calls    float64 `json:"calls"`    // what it sent to the next
 }
 
 // Policy is a named stack of guards.
@@ -89,6 +99,10 @@ const maxTimeoutMS = 3e12
 
 // expect is what theory says of the run.
 func (r Run) expect() theory.Prediction {
+	if len(r.Tiers) > 0 {
+		outside := theory.OutsideModel("tiers between the caller and the server retry too")
+		return theory.Prediction{Failure: outside, Success: outside, Amplification: outside}
+	}
 	callers := 0
 	if r.Setup != nil {
 		callers = r.Setup.VUs

@@ -45,6 +45,7 @@ type runFile struct {
 	ExitCode    int            `json:"exit_code"`
 	Interrupted bool           `json:"interrupted"`
 	Downstream  map[string]any `json:"downstream"`
+	Tiers       []Tier         `json:"tiers"`
 }
 
 // scenario is a Scenario whose parameters may be other than numbers; no formula

@@ -3,7 +3,6 @@ package downstream
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/retrylab/retrylab/downstream/bounded"
 	"github.com/retrylab/retrylab/downstream/faults"
 	"github.com/retrylab/retrylab/downstream/queue"
 	"github.com/retrylab/retrylab/downstream/stats"
@@ -153,31 +153,17 @@ func (p *passage) pass(arrived time.Time) verdict {
 	return answered(plan)
 }
 
-// readBody reads the body to its end, within [MaxBody]. Only then does net/http watch the connection,
-// and only by that watch does a handler learn that its client has gone. bad says that the call ends here.
+// readBody reads the body to its end, within [MaxBody]. bad says that the call ends here.
 func (p *passage) readBody() (v verdict, bad bool) {
-	if p.r.Body == nil || p.r.Body == http.NoBody {
-		return verdict{}, false
-	}
-	_, err := io.Copy(io.Discard, http.MaxBytesReader(p.w, p.r.Body, MaxBody))
+	status, err := bounded.ReadBody(io.Discard, p.w, p.r, MaxBody)
 	if err == nil {
 		return verdict{}, false
 	}
-	var tooLong *http.MaxBytesError
 	var network net.Error
-	switch {
-	case errors.As(err, &tooLong):
-		return verdict{
-			outcome: stats.HTTP4xx, status: http.StatusRequestEntityTooLarge,
-			complaint: fmt.Sprintf("body is longer than %d bytes", tooLong.Limit),
-		}, true
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &network):
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network) {
 		return verdict{outcome: p.lost()}, true
 	}
-	return verdict{
-		outcome: stats.HTTP4xx, status: http.StatusBadRequest,
-		complaint: fmt.Sprintf("body cannot be read: %v", err),
-	}, true
+	return verdict{outcome: stats.HTTP4xx, status: status, complaint: err.Error()}, true
 }
 
 // enqueue waits for a server. over says that the call ends here.

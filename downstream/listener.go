@@ -11,41 +11,31 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/retrylab/retrylab/downstream/bounded"
 )
 
 // DefaultAddr is where [Listen] binds when it is given no address: loopback, a free port.
 const DefaultAddr = "127.0.0.1:0"
 
-const (
-	readHeaderTimeout = 10 * time.Second
-	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 64 << 10
-
-	// silentGrace is how long a closing Listener waits for the first request of a connection that was
-	// dialled and has sent nothing yet.
-	silentGrace = 100 * time.Millisecond
-)
-
 // Listener is a [Server] that serves a TCP address. Make one with [Listen] and end it with
 // [Listener.Close]. It is safe for concurrent use.
 type Listener struct {
 	server *Server
-	http   *http.Server
+	http   *bounded.Server
 	addr   *net.TCPAddr
 
 	served   chan struct{} // closed when the accept loop has ended
 	serveErr error         // why it ended before Close; read after served
 
-	conns  sync.WaitGroup // connections whose goroutine runs
-	mu     sync.Mutex
-	silent map[net.Conn]struct{} // connections that have not sent a request yet
+	conns sync.WaitGroup // connections whose goroutine runs
 }
 
 // Listen makes a Server and serves it on addr ("host:port"; "" is [DefaultAddr], port 0 a free one). It
 // returns once the port is bound, so calls may be made at once. An address that is not loopback is
 // refused unless cfg.Public is set; an empty host is every address of the machine and so not loopback.
 func Listen(addr string, cfg Config) (*Listener, error) {
-	return open(addr, cfg, readHeaderTimeout)
+	return open(addr, cfg, bounded.ReadHeaderTimeout)
 }
 
 func open(addr string, cfg Config, headerTimeout time.Duration) (*Listener, error) {
@@ -57,23 +47,17 @@ func open(addr string, cfg Config, headerTimeout time.Duration) (*Listener, erro
 	if err != nil {
 		return nil, err
 	}
-	l := &Listener{
-		server: server, addr: ln.Addr().(*net.TCPAddr),
-		served: make(chan struct{}), silent: make(map[net.Conn]struct{}),
-	}
-	// No ReadTimeout and no WriteTimeout: the former would end the watch on clients in the middle of a
-	// long delay and so report them gone, the latter would cut slow answers.
-	l.http = &http.Server{
+	l := &Listener{server: server, addr: ln.Addr().(*net.TCPAddr), served: make(chan struct{})}
+	// No WriteTimeout: it would cut slow answers.
+	l.http = bounded.New(&http.Server{
 		Handler:           server,
 		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeaderBytes,
 		ConnState:         l.connState,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, connKey{}, c)
 		},
 		ErrorLog: log.New(debugWriter{server}, "", 0),
-	}
+	})
 	go func() {
 		defer close(l.served)
 		if err := l.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
@@ -118,14 +102,11 @@ func (l *Listener) URL() string {
 func (l *Listener) Server() *Server { return l.server }
 
 // Close stops accepting and waits for the calls in flight, those of gone clients under [Ignore]
-// included. When ctx ends first, it cuts the connections and the work, waits for their goroutines and
-// returns an error that wraps the context's cause. In both cases nothing is left running. Closing again
-// is harmless; with an ended ctx it hurries a Close that still waits.
+// included. It does not wait for connections that stay silent, nor, for more than a second, for bodies.
+// When ctx ends first, it cuts the connections and the work, waits for their goroutines and returns an
+// error that wraps the context's cause. In both cases nothing is left running. Closing again is harmless;
+// with an ended ctx it hurries a Close that still waits.
 func (l *Listener) Close(ctx context.Context) error {
-	// Shutdown waits seconds for connections that never sent a request, such as those that an HTTP client
-	// dials in reserve.
-	grace := time.AfterFunc(silentGrace, l.closeSilent)
-	defer grace.Stop()
 	err := l.http.Shutdown(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -147,28 +128,8 @@ func (l *Listener) connState(c net.Conn, state http.ConnState) {
 	case http.StateNew:
 		l.conns.Add(1)
 		l.server.run.Load().ledger.Dial()
-		l.mu.Lock()
-		l.silent[c] = struct{}{}
-		l.mu.Unlock()
-	case http.StateActive:
-		l.heard(c)
 	case http.StateClosed, http.StateHijacked:
-		l.heard(c)
 		l.conns.Done()
-	}
-}
-
-func (l *Listener) heard(c net.Conn) {
-	l.mu.Lock()
-	delete(l.silent, c)
-	l.mu.Unlock()
-}
-
-func (l *Listener) closeSilent() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for c := range l.silent {
-		_ = c.Close()
 	}
 }
 

@@ -2,6 +2,7 @@ package downstream
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/retrylab/retrylab/downstream/bounded"
 	"github.com/retrylab/retrylab/downstream/stats"
 )
 
@@ -144,10 +146,58 @@ func TestSlowHeadersAreCutOff(t *testing.T) {
 	})
 }
 
+// Once a call whose body stalled was in flight for ever, and every request with such a body held up the
+// end.
+func TestStalledBodiesHoldUpNothing(t *testing.T) {
+	l := listen(t, fixed(t, 1500*ms)) // longer than a body is waited for at the end
+	c := client(t)
+	answered := make(chan error, 1)
+	go func() {
+		status, _, err := get(c, l.URL()+"/call")
+		assert.Equal(t, http.StatusOK, status)
+		answered <- err
+	}()
+	var stalled []net.Conn
+	for _, route := range []string{"POST /call", "PUT /scenario", "GET /stats", "POST /reset", "DELETE /nowhere"} {
+		conn := dial(t, l)
+		// That the server asks for the body tells that it waits for it.
+		_, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n", route)
+		require.NoError(t, err)
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusContinue, resp.StatusCode)
+		_, err = io.WriteString(conn, "the beginning of a body")
+		require.NoError(t, err)
+		stalled = append(stalled, conn)
+	}
+	got := until(t, l.Server(), inflight(2))
+	assert.EqualValues(t, 1, got.Started, "a call without its body is not served")
+	assert.Equal(t, got.Received, sum(got))
+
+	began := time.Now()
+	require.NoError(t, l.Close(t.Context()))
+	assert.Less(t, time.Since(began), patient/2)
+	for _, conn := range stalled {
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusRequestTimeout, resp.StatusCode)
+		var told struct{ Error string }
+		assert.NoError(t, json.NewDecoder(resp.Body).Decode(&told))
+		assert.Regexp(t, `^body has not come to its end within [\d.]+s$`, told.Error)
+		resp.Body.Close()
+	}
+	assert.NoError(t, <-answered, "the call in progress is not disturbed")
+	got = l.Server().Stats()
+	assert.EqualValues(t, 1, got.Finished)
+	assert.Equal(t, map[string]uint64{"http_4xx": 1}, got.Failed)
+	assert.Equal(t, got.Received, sum(got))
+	assert.Zero(t, got.Inflight)
+}
+
 func TestHugeHeadersAreRefused(t *testing.T) {
 	l := listen(t, fixed(t, 0))
 	conn := dial(t, l)
-	_, err := fmt.Fprintf(conn, "GET /call HTTP/1.1\r\nHost: x\r\nX-Request-Id: %s\r\n\r\n", strings.Repeat("x", 2*maxHeaderBytes))
+	_, err := fmt.Fprintf(conn, "GET /call HTTP/1.1\r\nHost: x\r\nX-Request-Id: %s\r\n\r\n", strings.Repeat("x", 2*bounded.MaxHeaderBytes))
 	require.NoError(t, err)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	require.NoError(t, err)

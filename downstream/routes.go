@@ -1,30 +1,37 @@
 package downstream
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/retrylab/retrylab/downstream/bounded"
 )
 
-const (
-	// maxAdminBody bounds the body of a PUT /scenario, in bytes, and adminPatience the time to send it.
-	maxAdminBody  = 64 << 10
-	adminPatience = 10 * time.Second
-)
+// maxAdminBody bounds the body of a request that is not a call, in bytes.
+const maxAdminBody = 64 << 10
 
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.URL.Path {
-	case "/call":
+	if r.URL.Path == "/call" {
 		s.call(w, r)
+		return
+	}
+	// Read before anything else is looked at: net/http does not answer before it has seen the end of a body
+	// of this length, needed or not.
+	var body bytes.Buffer
+	if status, err := bounded.ReadBody(&body, w, r, maxAdminBody); err != nil {
+		writeError(w, status, err.Error())
+		return
+	}
+	switch r.URL.Path {
 	case "/stats":
 		if allow(w, r, http.MethodGet, http.MethodHead) {
 			writeJSON(w, http.StatusOK, s.Stats())
@@ -39,7 +46,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	case "/scenario":
 		if allow(w, r, http.MethodGet, http.MethodHead, http.MethodPut) {
-			if r.Method == http.MethodPut && !s.putScenario(w, r) {
+			if r.Method == http.MethodPut && !s.putScenario(w, r, body.Bytes()) {
 				return
 			}
 			s.writeScenario(w)
@@ -72,27 +79,13 @@ func (s *Server) writeScenario(w http.ResponseWriter) {
 
 // putScenario replaces scenario and timeline, and seed and cancellation if they are given. It answers if
 // it returns false.
-func (s *Server) putScenario(w http.ResponseWriter, r *http.Request) bool {
+func (s *Server) putScenario(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	if !s.allowed(w, r) {
-		return false
-	}
-	// Where the deadline cannot be set, the server that we are part of has its own.
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(adminPatience))
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAdminBody))
-	_ = control.SetReadDeadline(time.Time{})
-	var tooLong *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLong):
-		writeError(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("body is longer than %d bytes", tooLong.Limit))
-		return false
-	case err != nil:
-		writeError(w, http.StatusBadRequest, fmt.Sprintf("body cannot be read: %v", err))
 		return false
 	}
 	base := s.Config()
 	base.Scenario, base.Timeline = Scenario{}, nil
-	cfg, err := ParseConfig(data, base)
+	cfg, err := ParseConfig(body, base)
 	if err == nil && cfg.Token != "" {
 		err = errors.New("token: cannot be changed")
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 
 	"github.com/sirupsen/logrus"
@@ -37,6 +38,7 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/stats", 405, "GET, HEAD", `{"error":"method \"POST\" on /stats is not GET, HEAD"}`},
 		{"DELETE", "/scenario", 405, "GET, HEAD, PUT", `{"error":"method \"DELETE\" on /scenario is not GET, HEAD, PUT"}`},
 		{"DELETE", "/healthz", 405, "GET, HEAD", ""},
+		{"POST", "/metrics", 405, "GET, HEAD", `{"error":"method \"POST\" on /metrics is not GET, HEAD"}`},
 		{"GET", "/", 404, "", `{"error":"no route \"/\"; known are /call, /stats, /reset, /scenario, /healthz, /metrics"}`},
 		{"GET", "/call/", 404, "", ""},
 	}
@@ -77,6 +79,7 @@ func TestBodies(t *testing.T) {
 		{"at the limit", bytes.NewReader(make([]byte, MaxBody)), 200, "", stats.Finished},
 		{"too long", bytes.NewReader(make([]byte, MaxBody+1)), 413, "body is longer than 1048576 bytes", stats.HTTP4xx},
 		{"malformed", brokenBody{errors.New("bad chunk")}, 400, "body cannot be read: bad chunk", stats.HTTP4xx},
+		{"stalled", brokenBody{os.ErrDeadlineExceeded}, 408, "body has not come to its end within 0s", stats.HTTP4xx},
 		{"cut off", brokenBody{io.ErrUnexpectedEOF}, 200, "", stats.Abandoned},
 	}
 	for _, tt := range tests {

@@ -22,7 +22,8 @@ import (
 	"github.com/retrylab/retrylab/downstream/stats"
 )
 
-// MaxBody bounds the body of a call, in bytes. A longer one is answered with 413.
+// MaxBody bounds the body of a call, in bytes. A longer one is answered with 413, and one that has not
+// come within [bounded.BodyTimeout] with 408.
 const MaxBody = 1 << 20
 
 // Config says what a Server serves.
@@ -61,7 +62,8 @@ func (c Config) check() error {
 //
 // Routes: /call (any method; 200 or the fault's status, body {"call":n,"ok":true|false}), GET /stats (the
 // [stats.Snapshot]), POST /reset, GET and PUT /scenario, GET /healthz, GET /metrics (Prometheus). All
-// else is 404, another method 405, a missing token 401; the body of an error is {"error":"…"}.
+// else is 404, another method 405, a missing token 401, a body that does not come 408; the body of an
+// error is {"error":"…"}.
 type Server struct {
 	log   logrus.FieldLogger
 	token string

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // ParseConfig reads a configuration written as a JSON object:
@@ -16,8 +17,9 @@ import (
 //	 "token": "…"}
 //
 // What is absent or null keeps its value in base; params without a scenario are those of base's
-// scenario, the others at their defaults. The error joins one line for every fault found.
-func ParseConfig(data []byte, base Config) (Config, error) {
+// scenario, the others at their defaults. Keys that are among others are left to the caller. The error joins
+// one line for every fault found.
+func ParseConfig(data []byte, base Config, others ...string) (Config, error) {
 	var given map[string]any
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -61,7 +63,7 @@ func ParseConfig(data []byte, base Config) (Config, error) {
 	if given["timeline"] != nil {
 		fail(c.takeTimeline(given["timeline"]))
 	}
-	known := []string{"scenario", "params", "seed", "cancellation", "timeline", "token"}
+	known := append([]string{"scenario", "params", "seed", "cancellation", "timeline", "token"}, others...)
 	var unknown []string
 	for key := range given {
 		if !slices.Contains(known, key) {
@@ -70,7 +72,7 @@ func ParseConfig(data []byte, base Config) (Config, error) {
 	}
 	slices.Sort(unknown)
 	for _, key := range unknown {
-		fail(fmt.Errorf("unknown key %.60q; known are scenario, params, seed, cancellation, timeline, token", key))
+		fail(fmt.Errorf("unknown key %.60q; known are %s", key, strings.Join(known, ", ")))
 	}
 	if errs != nil {
 		return Config{}, errors.Join(errs...)

@@ -14,6 +14,7 @@ import (
 	"github.com/grafana/sobek"
 	"github.com/retrylab/retrylab/downstream"
 	"github.com/retrylab/retrylab/downstream/stats"
+	"github.com/retrylab/retrylab/service"
 )
 
 // adminTimeout bounds a question to a server about itself.
@@ -22,7 +23,7 @@ const adminTimeout = 5 * time.Second
 // newDownstream is the constructor Downstream: a server that fails in a
 // controlled way, in this process or, with {url}, one that runs already.
 func (i *Instance) newDownstream(call sobek.ConstructorCall) *sobek.Object {
-	const wanted = "an object {scenario, params, timeline, seed, cancellation, name} or {url, token}"
+	const wanted = "an object {scenario, params, timeline, tiers, seed, cancellation, name} or {url, token}"
 	argument := i.constructor("Downstream", call, 1, wanted)
 	options, ok := argument.Export().(map[string]any)
 	if !ok {
@@ -75,6 +76,7 @@ type jsDownstream struct {
 	token    string // of that server's admin routes; "": it has none
 	name     string
 	config   downstream.Config
+	tiers    []service.Tier // in front of it; nil: none
 }
 
 func (i *Instance) parseDownstream(options map[string]any) (*jsDownstream, error) {
@@ -107,6 +109,11 @@ func (i *Instance) parseDownstream(options map[string]any) (*jsDownstream, error
 				faults = append(faults, err.Error())
 			}
 			d.config.Timeline = phases
+		case "tiers":
+			var err error
+			if d.tiers, err = service.ParseTiers(value, i.module.catalog); err != nil {
+				faults = append(faults, strings.Split(err.Error(), "\n")...)
+			}
 		case "scenario":
 			text(key, &scenario)
 		case "cancellation":
@@ -123,7 +130,7 @@ func (i *Instance) parseDownstream(options map[string]any) (*jsDownstream, error
 			}
 			d.config.Seed = uint64(seed)
 		default:
-			faults = append(faults, fmt.Sprintf("%s: unknown key; known are: scenario, params, timeline, seed, cancellation, name, url, token", key))
+			faults = append(faults, fmt.Sprintf("%s: unknown key; known are: scenario, params, timeline, tiers, seed, cancellation, name, url, token", key))
 		}
 	}
 	if len(faults) > 0 {
@@ -173,16 +180,12 @@ func timeline(value any) ([]downstream.Phase, error) {
 	return phases, nil
 }
 
-// base is the server's address. The server in this process starts by it.
+// base is the server's address, or that of the first tier in front of it. The server in this process starts by it.
 func (d *jsDownstream) base() (string, error) {
 	if d.url != "" {
 		return d.url, nil
 	}
-	l, err := d.instance.module.serve(d.name, d.config)
-	if err != nil {
-		return "", err
-	}
-	return l.URL(), nil
+	return d.instance.module.serve(d.name, d.config, d.tiers)
 }
 
 // ask sends a request that is not a call: it counts nowhere.

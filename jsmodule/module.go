@@ -15,6 +15,7 @@ import (
 	"github.com/retrylab/retrylab/resilience"
 	"github.com/retrylab/retrylab/resilience/budget"
 	"github.com/retrylab/retrylab/resilience/catalog"
+	"github.com/retrylab/retrylab/service"
 )
 
 // ImportPath is the name under which scripts import the module.
@@ -41,7 +42,26 @@ type Module struct {
 // server is a downstream that runs inside the process.
 type server struct {
 	config   downstream.Config
+	tiers    []service.Tier
 	listener *downstream.Listener
+	chain    *service.Chain // nil: it has no tiers
+}
+
+// url is the address that calls go to.
+func (s *server) url() string {
+	if s.chain != nil {
+		return s.chain.URL()
+	}
+	return s.listener.URL()
+}
+
+// close ends the server, and first the tiers in front of it.
+func (s *server) close(ctx context.Context) error {
+	var ended error
+	if s.chain != nil {
+		ended = s.chain.Close(ctx)
+	}
+	return errors.Join(ended, s.listener.Close(ctx))
 }
 
 // New returns a module with no policy and no server in it. Scripts find the
@@ -68,7 +88,7 @@ func (m *Module) Close() error {
 	defer cancel()
 	var errs []error
 	for name, s := range m.servers {
-		if err := s.listener.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if err := s.close(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			errs = append(errs, err)
 		}
 		delete(m.servers, name)
@@ -97,22 +117,29 @@ func (m *Module) policy(c resilience.Config) (*resilience.Policy, error) {
 	return p, nil
 }
 
-// serve returns the server of this name, started on its first use.
-func (m *Module) serve(name string, c downstream.Config) (*downstream.Listener, error) {
+// serve returns the address of the server of this name, which is started on its
+// first use.
+func (m *Module) serve(name string, c downstream.Config, tiers []service.Tier) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s, ok := m.servers[name]; ok {
-		if !reflect.DeepEqual(s.config, c) {
-			return nil, fmt.Errorf("downstream %q runs with another scenario: give this one another name", name)
+		if !reflect.DeepEqual(s.config, c) || !reflect.DeepEqual(s.tiers, tiers) {
+			return "", fmt.Errorf("downstream %q runs with another scenario or other tiers: give this one another name", name)
 		}
-		return s.listener, nil
+		return s.url(), nil
 	}
 	l, err := downstream.Listen("127.0.0.1:0", c)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	m.servers[name] = &server{config: c, listener: l}
-	return l, nil
+	s := &server{config: c, tiers: tiers, listener: l}
+	if len(tiers) > 0 {
+		if s.chain, err = service.StartChain(service.ChainConfig{Tiers: tiers, Next: l.URL()}); err != nil {
+			return "", errors.Join(err, s.close(context.Background())) // nothing is in progress
+		}
+	}
+	m.servers[name] = s
+	return s.url(), nil
 }
 
 // Instance is the module as one VU imports it.

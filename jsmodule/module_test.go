@@ -231,21 +231,25 @@ func TestWrongArgumentsAreTypeErrorsThatSayWhatIsWanted(t *testing.T) {
 		`new Policy({ name: 'jitter', guards: [] })`:                        `policy "jitter" is in use with other guards`,
 		`new Policy('jitter', { pools: 1 })`:                                `new Policy: its second argument is {pool: {maxConnections: n}}; got the key "pools"`,
 		`new Policy('jitter', { pool: { maxConnections: 0 } })`:             `pool.maxConnections: 0 is not in 1 … 100000`,
-		`policy.get()`:                                                        `get: the URL is missing`,
-		`policy.get('/call')`:                                                 `get: "/call" is not an absolute http or https URL`,
-		`policy.post('http://127.0.0.1/', 7)`:                                 `post: the body must be a string, an ArrayBuffer or an object of form fields; got the number 7`,
-		`policy.get('http://127.0.0.1/', { header: {} })`:                     `get: unknown parameter "header"; known are: headers`,
-		`policy.request('G T', 'http://127.0.0.1/')`:                          `g t: method: "G T" is not a word of letters, digits`,
-		`policy.get('http://127.0.0.1/', { headers: { X: 'a\nb' } })`:         `get: headers: X: "a\nb" has a control character in it`,
-		`policy.execute(async () => 1)`:                                       `the function returned a promise`,
-		`policy.execute(7)`:                                                   `policy.execute takes a function (attempt) => result; got the number 7`,
-		`policy.execute(() => 1, { isFailure: 7 })`:                           `isFailure must be a function`,
-		`new Downstream('fixed-delay')`:                                       `new Downstream takes an object {scenario, params, timeline, seed, cancellation, name} or {url, token}; got the string "fixed-delay"`,
-		`new Downstream({ scenario: 'nope' })`:                                `unknown scenario "nope"`,
-		`new Downstream({ scenario: 'fixed-delay', seed: -1, parms: {} })`:    `seed: -1 is not a whole number from 0`,
-		`new Downstream({ scenario: 'fixed-delay', timeline: ['10s nope'] })`: `timeline[0]: `,
-		`new Downstream({ scenario: 'fixed-delay', timeline: '10s outage' })`: `timeline: must be a list of texts`,
-		`new Downstream({ url: 'nope' })`:                                     `url: "nope" is not an absolute URL`,
+		`policy.get()`:                                                                    `get: the URL is missing`,
+		`policy.get('/call')`:                                                             `get: "/call" is not an absolute http or https URL`,
+		`policy.post('http://127.0.0.1/', 7)`:                                             `post: the body must be a string, an ArrayBuffer or an object of form fields; got the number 7`,
+		`policy.get('http://127.0.0.1/', { header: {} })`:                                 `get: unknown parameter "header"; known are: headers`,
+		`policy.request('G T', 'http://127.0.0.1/')`:                                      `g t: method: "G T" is not a word of letters, digits`,
+		`policy.get('http://127.0.0.1/', { headers: { X: 'a\nb' } })`:                     `get: headers: X: "a\nb" has a control character in it`,
+		`policy.execute(async () => 1)`:                                                   `the function returned a promise`,
+		`policy.execute(7)`:                                                               `policy.execute takes a function (attempt) => result; got the number 7`,
+		`policy.execute(() => 1, { isFailure: 7 })`:                                       `isFailure must be a function`,
+		`new Downstream('fixed-delay')`:                                                   `new Downstream takes an object {scenario, params, timeline, tiers, seed, cancellation, name} or {url, token}; got the string "fixed-delay"`,
+		`new Downstream({ scenario: 'nope' })`:                                            `unknown scenario "nope"`,
+		`new Downstream({ scenario: 'fixed-delay', seed: -1, parms: {} })`:                `seed: -1 is not a whole number from 0`,
+		`new Downstream({ scenario: 'fixed-delay', timeline: ['10s nope'] })`:             `timeline[0]: `,
+		`new Downstream({ scenario: 'fixed-delay', timeline: '10s outage' })`:             `timeline: must be a list of texts`,
+		`new Downstream({ scenario: 'fixed-delay', tiers: [] })`:                          `tiers: 0 is not in 1 … 16`,
+		`new Downstream({ scenario: 'fixed-delay', tiers: ['jitter'] })`:                  `tiers[0]: must be an object {policy, passDeadline}`,
+		`new Downstream({ scenario: 'fixed-delay', tiers: [{ policy: 'nope' }, {}] })`:    `known are: no-retry-low-timeout, `,
+		`new Downstream({ scenario: 'fixed-delay', seed: 0.5, tiers: [{ polcy: 'x' }] })`: `tiers[0]: unknown key "polcy"; known are policy, passDeadline; tiers[0].policy: is missing`,
+		`new Downstream({ url: 'nope' })`:                                                 `url: "nope" is not an absolute URL`,
 	} {
 		_, err := h.rt.RunString(source)
 		var thrown *sobek.Exception
@@ -279,7 +283,36 @@ func TestDownstreamStartsOnceForAllVUsAndOnItsFirstUse(t *testing.T) {
 	b.run(t, `down.reset()`)
 	assert.EqualValues(t, 0, a.run(t, `new Downstream({ url: down.url + '/' }).stats().received`))
 	_, err := a.rt.RunString(`new Downstream({ scenario: 'fixed-delay', params: { delay: 5 } }).url`)
-	assert.ErrorContains(t, err, `downstream "fixed-delay" runs with another scenario`)
+	assert.ErrorContains(t, err, `downstream "fixed-delay" runs with another scenario or other tiers`)
+}
+
+// Three tiers of three attempts each make 3³ calls of one request.
+func TestTiersOfADownstream(t *testing.T) {
+	m := newModule(t)
+	a, b := newHost(t, m), newHost(t, m)
+	const define = `var down = new Downstream({ scenario: 'random-failures', params: { delay: 0, failureRate: 1 }, name: 'chain', tiers: [
+		{ policy: 'immediate-retry' },
+		{ policy: { name: 'own', guards: [{ retry: { maxAttempts: 3 } }] }, passDeadline: true },
+		{ policy: 'immediate-retry', passDeadline: undefined },
+	] });
+	var bare = new Policy({ name: 'bare', guards: [] });`
+	a.run(t, define)
+	b.run(t, define)
+	assert.Equal(t, a.run(t, `down.url`), b.run(t, `down.url`))
+	assert.EqualValues(t, 503, a.run(t, `bare.get(down.url + '/call').status`))
+	assert.EqualValues(t, 27, b.run(t, `down.stats().received`))
+	assert.EqualValues(t, 27, b.run(t, `down.record().amplification`))
+	assert.Equal(t, 27.0, b.count("downstream_calls"))
+	assert.Equal(t, "immediate-retry 1 3, own 3 9, immediate-retry 9 27", a.run(t,
+		`down.stats().tiers.map((t) => [t.policy, t.received, t.calls].join(' ')).join(', ')`))
+
+	assert.EqualValues(t, 200, a.run(t, `bare.put(down.url + '/scenario', '{"scenario": "fixed-delay", "params": {"delay": 0}}').status`))
+	b.run(t, `down.reset()`)
+	assert.EqualValues(t, 200, a.run(t, `bare.get(down.url + '/call').status`))
+	assert.Equal(t, "fixed-delay 1 1", a.run(t, `{ const s = down.stats(); [s.scenario, s.received, s.tiers[2].succeeded].join(' ') }`))
+
+	_, err := a.rt.RunString(`new Downstream({ scenario: 'random-failures', params: { delay: 0, failureRate: 1 }, name: 'chain' }).url`)
+	assert.ErrorContains(t, err, `downstream "chain" runs with another scenario or other tiers`)
 }
 
 func TestTimelineOfADownstream(t *testing.T) {

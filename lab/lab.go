@@ -17,6 +17,7 @@ import (
 	"github.com/retrylab/retrylab/downstream"
 	"github.com/retrylab/retrylab/downstream/stats"
 	"github.com/retrylab/retrylab/resilience/catalog"
+	"github.com/retrylab/retrylab/service"
 )
 
 // Config says what to run and where the results go.
@@ -125,8 +126,8 @@ func (l *lab) progress(p Progress) {
 	}
 }
 
-// one measures one run: a server of its own in this process, the script in
-// another.
+// one measures one run: a server of its own in this process, and its tiers, the
+// script in another.
 func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 	if ctx.Err() != nil {
 		return errStopped
@@ -139,12 +140,23 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 	if err != nil {
 		return err
 	}
+	tiers, err := r.tiers()
+	if err != nil {
+		return err
+	}
 	seed := l.Seed + uint64(repetition-1)
 	server, err := downstream.Listen("127.0.0.1:0", downstream.Config{
 		Scenario: scenario, Seed: seed, Cancellation: *r.Cancellation,
 	})
 	if err != nil {
 		return fmt.Errorf("run %s: %w", r.Name(), err)
+	}
+	at := &target{listener: server}
+	if len(tiers) > 0 {
+		if at.chain, err = service.StartChain(service.ChainConfig{Tiers: tiers, Next: server.URL()}); err != nil {
+			at.close()
+			return fmt.Errorf("run %s: %w", r.Name(), err)
+		}
 	}
 	description := catalog.Describe(policy.Config)
 	record := Record{
@@ -166,13 +178,13 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 	var lastLine string
 	record.ExitCode, lastLine, err = l.Runner.run(ctx, l.Hard, job{
 		script:  filepath.Join(l.scripts, filepath.FromSlash(r.Script)),
-		env:     r.environment(server.URL()),
+		env:     r.environment(at.url()),
 		vus:     l.Mode.VUs,
 		length:  l.Mode.Duration,
 		summary: base + summarySuffix,
 	})
 	record.EndedAt = time.Now()
-	record.Downstream = closeServer(server)
+	record.Downstream, record.Tiers = at.close()
 	if err != nil {
 		return err
 	}
@@ -204,11 +216,29 @@ func (r PlannedRun) environment(base string) []string {
 	return env
 }
 
-// closeServer ends a run's server and returns its account. Work that is still
-// in progress has some time to end, so that the account adds up.
-func closeServer(l *downstream.Listener) stats.Snapshot {
+// target is what a run's script calls: a server, and the tiers in front of it.
+type target struct {
+	listener *downstream.Listener
+	chain    *service.Chain // nil: no tiers
+}
+
+func (t *target) url() string {
+	if t.chain != nil {
+		return t.chain.URL()
+	}
+	return t.listener.URL()
+}
+
+// close ends a target and returns its account. Work that is still in progress
+// has some time to end, so that the account adds up.
+func (t *target) close() (stats.Snapshot, []service.TierStats) {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
-	_ = l.Close(ctx) // where calls had to be cut off, the account says so
-	return l.Server().Stats()
+	var tiers []service.TierStats
+	if t.chain != nil {
+		_ = t.chain.Close(ctx) // as below
+		tiers = t.chain.Stats().Tiers
+	}
+	_ = t.listener.Close(ctx) // where calls had to be cut off, the account says so
+	return t.listener.Server().Stats(), tiers
 }

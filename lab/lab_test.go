@@ -5,18 +5,56 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
 
+	"github.com/retrylab/retrylab/service"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
+
+// callerRole is set where this program is to be a runner that makes one call.
+const callerRole = "RETRYLAB_TEST_CALLER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(callerRole) != "" {
+		if err := callOnce(os.Args); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// callOnce calls the server that a runner is told of and writes an empty
+// summary.
+func callOnce(args []string) error {
+	for i, arg := range args {
+		base, isBase := strings.CutPrefix(arg, "BASE_URL=")
+		switch {
+		case isBase:
+			answer, err := http.Get(base + "/call")
+			if err != nil {
+				return err
+			}
+			answer.Body.Close()
+		case arg == "--summary-export":
+			if err := os.WriteFile(args[i+1], []byte("{}"), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
 
 func TestMatrixIsThePublishedExperiment(t *testing.T) {
 	plan, err := BuiltinPlan("matrix")
@@ -76,6 +114,33 @@ runs:
 	assert.ErrorContains(t, err, "field run not found")
 	_, err = ParsePlan("p.yaml", []byte("name: p"))
 	assert.ErrorContains(t, err, "runs: there is none")
+}
+
+func TestParsePlanChecksNamesScriptsAndTiers(t *testing.T) {
+	_, err := ParsePlan("p.yaml", []byte(`
+name: a/b
+runs:
+  - {policy: jitter, scenario: fixed-delay, variant: ../up, env: {POLICY: x, BASE_URL: y, 1A: z, "A B": w, OK_1: v}}
+  - {policy: jitter, scenario: overload}
+  - {policy: jitter, scenario: fixed-delay, script: nope.js, tiers: [{policy: nope}, {policy: jitter, passDeadline: maybe, url: x}]}
+  - {policy: bulkhead, scenario: fixed-delay, tiers: []}`))
+	for _, fault := range []string{
+		`name: "a/b" is not made of letters, digits, '-', '_' and '.' after a letter or a digit`,
+		`runs[0].variant: "../up" is not made of letters`,
+		`runs[0].env: "POLICY" is set by the lab itself`,
+		`runs[0].env: "BASE_URL" is set by the lab itself`,
+		`runs[0].env: "1A" is not made of letters, digits and '_' after a letter or '_'`,
+		`runs[0].env: "A B" is not made of `,
+		`runs[1].script: unknown script "overload.js", known are: fixed-delay.js, `,
+		`runs[2].script: unknown script "nope.js", known are: `,
+		`runs[2].tiers[0].policy: unknown policy "nope", known are: `,
+		`runs[2].tiers[1]: unknown key "url"; known are policy, passDeadline`,
+		`runs[2].tiers[1].passDeadline: "maybe" is not true or false`,
+		`runs[3].tiers: 0 is not in 1 … 16`,
+	} {
+		assert.ErrorContains(t, err, fault)
+	}
+	assert.NotContains(t, err.Error(), "OK_1")
 }
 
 func TestVariantOfARun(t *testing.T) {
@@ -214,6 +279,34 @@ func TestRunRecordsWhatWasRun(t *testing.T) {
 	assert.Equal(t, Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()}, r.Machine)
 	assert.Equal(t, all[0].Lab, r.Lab)
 	assert.False(t, r.EndedAt.Before(r.StartedAt))
+}
+
+// Three tiers of three attempts each make 3³ calls of one request.
+func TestRunBehindTiersRecordsTheirCounts(t *testing.T) {
+	t.Setenv(callerRole, "1")
+	c := config(t, "")
+	c.Runner.Path, c.Runner.Args = os.Args[0], nil
+	c.Mode.Repetitions = 1
+	var err error
+	c.Plan, err = ParsePlan("p.yaml", []byte(`
+name: p
+runs:
+  - policy: no-retry-standard-timeout
+    scenario: random-failures
+    params: {delay: 0, failureRate: 1}
+    tiers:
+      - {policy: immediate-retry}
+      - {policy: {name: own, guards: [{retry: {maxAttempts: 3}}]}}
+      - {policy: immediate-retry, passDeadline: true}`))
+	require.NoError(t, err)
+	require.NoError(t, Run(t.Context(), c))
+	r := records(t, c.Folder)[0]
+	assert.EqualValues(t, 27, r.Downstream.Received)
+	assert.Equal(t, []service.TierStats{
+		{Policy: "immediate-retry", Received: 1, Calls: 3, Amplification: 3},
+		{Policy: "own", Received: 3, Calls: 9, Amplification: 3},
+		{Policy: "immediate-retry", PassDeadline: true, Received: 9, Calls: 27, Amplification: 3},
+	}, r.Tiers)
 }
 
 func TestRunThatFailsDoesNotStopTheOthers(t *testing.T) {

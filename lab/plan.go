@@ -6,12 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/retrylab/retrylab/downstream"
 	"github.com/retrylab/retrylab/resilience/catalog"
+	"github.com/retrylab/retrylab/scripts"
+	"github.com/retrylab/retrylab/service"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -32,12 +37,21 @@ type PlannedRun struct {
 	Policy   string         `yaml:"policy"`
 	Scenario string         `yaml:"scenario"`
 	Params   map[string]any `yaml:"params"` // of the scenario; absent ones have their defaults
+	Tiers    []any          `yaml:"tiers"`  // services in front of the server, as [service.ParseTiers] reads them; absent: none
 	Script   string         `yaml:"script"` // absent: the script named as the scenario is
 
 	// Variant tells runs of the same policy and scenario apart.
 	Variant      string                   `yaml:"variant"`
 	Cancellation *downstream.Cancellation `yaml:"cancellation"` // absent: the plan's
 	Env          map[string]string        `yaml:"env"`          // more entries of the script's __ENV
+}
+
+// tiers are the services in front of the run's server; nil: none.
+func (r PlannedRun) tiers() ([]service.Tier, error) {
+	if r.Tiers == nil {
+		return nil, nil
+	}
+	return service.ParseTiers(r.Tiers, catalog.Builtin())
 }
 
 // Name is the run's published name: the policy's and the scenario's, and its
@@ -73,8 +87,9 @@ func BuiltinPlan(name string) (Plan, error) {
 	return ParsePlan(name+".yaml", data)
 }
 
-// ParsePlan reads a plan and checks its policies, scenarios and parameters.
-// Source names it in errors, which list every fault.
+// ParsePlan reads a plan and checks all that it names: policies, scenarios and
+// parameters, tiers, scripts (those of package scripts), variants and entries of
+// __ENV. Source names it in errors, which list every fault.
 func ParsePlan(source string, data []byte) (Plan, error) {
 	var p Plan
 	d := yaml.NewDecoder(bytes.NewReader(data))
@@ -86,6 +101,8 @@ func ParsePlan(source string, data []byte) (Plan, error) {
 	names := make(map[string]bool)
 	if p.Name == "" {
 		faults = append(faults, errors.New("name: is missing"))
+	} else if !word.MatchString(p.Name) {
+		faults = append(faults, fmt.Errorf("name: %q %s", p.Name, notAWord))
 	}
 	if len(p.Runs) == 0 {
 		faults = append(faults, errors.New("runs: there is none"))
@@ -108,12 +125,61 @@ func ParsePlan(source string, data []byte) (Plan, error) {
 		}
 		if _, err := downstream.ParseScenario(r.Scenario, r.Params); err != nil {
 			faults = append(faults, fmt.Errorf("runs[%d].scenario: %w", i, err))
+		} else if err := r.findScript(); err != nil {
+			faults = append(faults, fmt.Errorf("runs[%d].script: %w", i, err))
+		}
+		for _, err := range r.check() {
+			faults = append(faults, fmt.Errorf("runs[%d].%w", i, err))
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
 		return Plan{}, fmt.Errorf("plan %s: %w", source, err)
 	}
 	return p, nil
+}
+
+// word is what a name may be that is part of a file's name.
+var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+const notAWord = "is not made of letters, digits, '-', '_' and '.' after a letter or a digit"
+
+// envName is what the name of an entry of __ENV may be.
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// check names what is wrong with the run's variant, entries of __ENV and tiers.
+func (r PlannedRun) check() []error {
+	var faults []error
+	if r.Variant != "" && !word.MatchString(r.Variant) {
+		faults = append(faults, fmt.Errorf("variant: %q %s", r.Variant, notAWord))
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+		switch {
+		case name == "POLICY" || name == "BASE_URL":
+			faults = append(faults, fmt.Errorf("env: %q is set by the lab itself", name))
+		case !envName.MatchString(name):
+			faults = append(faults, fmt.Errorf("env: %q is not made of letters, digits and '_' after a letter or '_'", name))
+		}
+	}
+	_, err := r.tiers()
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return append(faults, joined.Unwrap()...)
+	}
+	if err != nil {
+		faults = append(faults, err)
+	}
+	return faults
+}
+
+// findScript says whether the run's script is there.
+func (r PlannedRun) findScript() error {
+	if info, err := fs.Stat(scripts.FS, r.Script); err == nil && !info.IsDir() {
+		return nil
+	}
+	known, err := fs.Glob(scripts.FS, "*.js")
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("unknown script %q, known are: %s", r.Script, strings.Join(known, ", "))
 }
 
 // Only keeps the runs that match one of the patterns: a run's number, or a
@@ -183,8 +249,8 @@ func (m Mode) Validate() error {
 	if m.VUs < 1 || m.VUs > 10_000 {
 		faults = append(faults, fmt.Errorf("vus: %d is not in 1 … 10000", m.VUs))
 	}
-	if m.Duration < 100*time.Millisecond || m.Duration > 24*time.Hour {
-		faults = append(faults, fmt.Errorf("duration: %v is not in 100ms … 24h", m.Duration))
+	if m.Duration < time.Second || m.Duration > 24*time.Hour {
+		faults = append(faults, fmt.Errorf("duration: %v is not in 1s … 24h", m.Duration))
 	}
 	if m.Repetitions < 1 || m.Repetitions > 1000 {
 		faults = append(faults, fmt.Errorf("reps: %d is not in 1 … 1000", m.Repetitions))

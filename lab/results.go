@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/renameio/v2/maybe"
 	"github.com/retrylab/retrylab/downstream/stats"
+	"github.com/retrylab/retrylab/service"
 )
 
 // Record is what is written of a run beside its summary: NN-name.run.json.
@@ -38,6 +39,10 @@ type Record struct {
 	Interrupted  bool           `json:"interrupted"`
 	ErrorMessage string         `json:"error,omitempty"` // the last line that a failed runner wrote
 	Downstream   stats.Snapshot `json:"downstream"`
+
+	// Tiers are the accounts of the services in front of the server, as a
+	// request meets them; nil: there were none.
+	Tiers []service.TierStats `json:"tiers,omitempty"`
 }
 
 // RecordSchema names the shape of Record.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -15,6 +17,8 @@ import (
 	"time"
 
 	"github.com/retrylab/retrylab/downstream"
+	"github.com/retrylab/retrylab/downstream/bounded"
+	"github.com/retrylab/retrylab/downstream/stats"
 	"github.com/retrylab/retrylab/resilience"
 	"github.com/retrylab/retrylab/resilience/httpcall"
 	"github.com/sirupsen/logrus"
@@ -25,6 +29,11 @@ import (
 type ChainConfig struct {
 	Tiers []Tier // as a request meets them; at least one, at most MaxTiers
 	Next  string // base URL of what the last tier calls: its /call
+	// Addr is where the first tier listens, "host:port"; "" is
+	// [downstream.DefaultAddr]. The others have free ports of loopback.
+	Addr string
+	// Public lets Addr be one that other machines can reach.
+	Public bool
 	// Logger gets the changes of the tiers' breakers; nil: nobody.
 	Logger logrus.FieldLogger
 }
@@ -32,11 +41,10 @@ type ChainConfig struct {
 // MaxTiers bounds the length of a chain.
 const MaxTiers = 16
 
-// bodyPatience is how long a tier waits for the body of a request.
-const bodyPatience = 10 * time.Second
-
 // Tier is one service of a chain.
 type Tier struct {
+	// Policy is how the tier calls the next one. Its state is the tier's own,
+	// that of named budgets included.
 	Policy resilience.Config
 	// PassDeadline ends the tier's own request when the patience that its
 	// caller has told (see httpcall.HeaderTimeout) is over. Without it, as in
@@ -47,14 +55,36 @@ type Tier struct {
 // TierStats is the account of one tier.
 type TierStats struct {
 	Policy        string  `json:"policy"`
+	PassDeadline  bool    `json:"pass_deadline"`
 	Received      int64   `json:"received"`      // requests of its caller
 	Calls         int64   `json:"calls"`         // what it sent to the next
 	Succeeded     int64   `json:"succeeded"`     // requests
 	Amplification float64 `json:"amplification"` // Calls / Received; 0 where nothing was received
 }
 
-// Chain is tiers that listen on loopback, in this process but over real HTTP.
-// It may be used by many goroutines at once. End it with [Chain.Close].
+// ChainStats is the account of a chain.
+type ChainStats struct {
+	Tiers []TierStats `json:"tiers"` // as a request meets them
+	// Amplification is the calls of the last tier for each request that the
+	// first received; 0 where it received none.
+	Amplification float64 `json:"amplification"`
+}
+
+// Account is that of a server with a chain in front of it.
+type Account struct {
+	stats.Snapshot // of the server
+	ChainStats
+}
+
+// Chain is tiers that listen in this process, but over real HTTP. It may be used
+// by many goroutines at once. End it with [Chain.Close].
+//
+// The first tier stands for the server at the end of the chain: beside its own
+// /call and /tiers (the [ChainStats]) it passes every route on to that server,
+// where /stats gets the chain's account too (see [Account]) and /reset resets
+// the chain too. Each tier answers a call with 200 where its request succeeded
+// and with 503 where not. It reads the body of a call, 1 MiB at most, and calls
+// the next tier with GET.
 type Chain struct {
 	tiers []*tier // as a request meets them
 }
@@ -62,13 +92,17 @@ type Chain struct {
 // StartChain starts a chain's services. It fails where the config is not valid
 // or a policy cannot be made; nothing is left running then.
 func StartChain(c ChainConfig) (*Chain, error) {
-	if len(c.Tiers) < 1 || len(c.Tiers) > MaxTiers {
-		return nil, fmt.Errorf("tiers: %d is not in 1 … %d", len(c.Tiers), MaxTiers)
+	if err := checkCount(len(c.Tiers)); err != nil {
+		return nil, err
+	}
+	end, err := url.Parse(c.Next)
+	if err != nil || end.Host == "" {
+		return nil, fmt.Errorf("next: %q is not an absolute URL", c.Next)
 	}
 	chain := new(Chain)
 	next := c.Next
-	for i, config := range slices.Backward(c.Tiers) {
-		t, err := startTier(config, next, c.Logger)
+	for i := range slices.Backward(c.Tiers) {
+		t, err := startTier(c, i, next)
 		if err != nil {
 			ended, cancel := context.WithCancel(context.Background())
 			cancel()
@@ -78,19 +112,35 @@ func StartChain(c ChainConfig) (*Chain, error) {
 		chain.tiers = slices.Insert(chain.tiers, 0, t)
 		next = t.url
 	}
+	chain.enter(end)
 	return chain, nil
+}
+
+func checkCount(tiers int) error {
+	if tiers < 1 || tiers > MaxTiers {
+		return fmt.Errorf("tiers: %d is not in 1 … %d", tiers, MaxTiers)
+	}
+	return nil
 }
 
 // URL is the base URL of the first tier, whose /call is the chain's entrance.
 func (c *Chain) URL() string { return c.tiers[0].url }
 
-// Stats is the account of each tier, as a request meets them.
-func (c *Chain) Stats() []TierStats {
-	stats := make([]TierStats, len(c.tiers))
-	for i, t := range c.tiers {
-		stats[i] = t.stats()
+// Stats is the account of the chain.
+func (c *Chain) Stats() ChainStats {
+	var s ChainStats
+	for _, t := range c.tiers {
+		s.Tiers = append(s.Tiers, t.stats())
 	}
-	return stats
+	s.Amplification = perRequest(s.Tiers[len(s.Tiers)-1].Calls, s.Tiers[0].Received)
+	return s
+}
+
+func perRequest(calls, requests int64) float64 {
+	if requests == 0 {
+		return 0
+	}
+	return float64(calls) / float64(requests)
 }
 
 // Reset forgets the accounts and puts the policies back to how they began.
@@ -121,7 +171,8 @@ type tier struct {
 	log       logrus.FieldLogger
 	run       uint64
 	transport *http.Transport
-	server    *http.Server
+	mux       *http.ServeMux
+	server    *bounded.Server
 	url       string
 	served    chan struct{}
 	ctx       context.Context // of all the tier's work
@@ -132,28 +183,38 @@ type tier struct {
 	working sync.WaitGroup // handlers
 }
 
-func startTier(c Tier, next string, log logrus.FieldLogger) (*tier, error) {
-	policy, err := resilience.New(c.Policy)
+// startTier starts the i-th tier, which calls the next one.
+func startTier(c ChainConfig, i int, next string) (*tier, error) {
+	policy, err := resilience.New(c.Tiers[i].Policy)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := downstream.Bind("", false)
+	addr, public := "", false
+	if i == 0 {
+		addr, public = c.Addr, c.Public
+	}
+	listener, err := downstream.Bind(addr, public)
 	if err != nil {
 		return nil, err
+	}
+	at := *listener.Addr().(*net.TCPAddr)
+	if at.IP.IsUnspecified() {
+		at.IP = net.IPv4(127, 0, 0, 1)
 	}
 	t := &tier{
-		policy: policy, pass: c.PassDeadline, next: next, log: log, run: rand.Uint64(),
+		policy: policy, pass: c.Tiers[i].PassDeadline, next: next, log: c.Logger, run: rand.Uint64(),
 		transport: &http.Transport{MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: time.Minute},
-		url:       "http://" + listener.Addr().String(),
+		mux:       http.NewServeMux(),
+		url:       "http://" + at.String(),
 		served:    make(chan struct{}),
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
-	mux := http.NewServeMux()
-	mux.HandleFunc("/call", t.call)
-	t.server = &http.Server{
-		Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	t.mux.HandleFunc("/call", t.call)
+	t.server = bounded.New(&http.Server{
+		Handler:     t.mux,
 		BaseContext: func(net.Listener) context.Context { return t.ctx },
-	}
+		ErrorLog:    nobody(), // its complaints are about single connections
+	})
 	go func() {
 		defer close(t.served)
 		_ = t.server.Serve(listener) // ends with Shutdown
@@ -161,15 +222,18 @@ func startTier(c Tier, next string, log logrus.FieldLogger) (*tier, error) {
 	return t, nil
 }
 
+// nobody takes the messages that net/http would print.
+func nobody() *log.Logger { return log.New(io.Discard, "", 0) }
+
 // call answers a request by calling the next tier.
 func (t *tier) call(w http.ResponseWriter, r *http.Request) {
 	t.working.Add(1)
 	defer t.working.Done()
 	t.received.Add(1)
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyPatience))
-	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, 1<<20)) // so that a caller who leaves is noticed
-	_ = control.SetReadDeadline(time.Time{})
+	if status, err := bounded.ReadBody(io.Discard, w, r, downstream.MaxBody); err != nil {
+		writeJSON(w, status, map[string]string{"error": err.Error()})
+		return
+	}
 	ctx := r.Context()
 	if ms, err := strconv.ParseInt(r.Header.Get(httpcall.HeaderTimeout), 10, 32); t.pass && err == nil && ms > 0 {
 		var cancel context.CancelFunc
@@ -205,11 +269,10 @@ func (t *tier) Observe(e resilience.Event) {
 
 func (t *tier) stats() TierStats {
 	s := TierStats{
-		Policy: t.policy.Name(), Received: t.received.Load(), Calls: t.calls.Load(), Succeeded: t.succeeded.Load(),
+		Policy: t.policy.Name(), PassDeadline: t.pass,
+		Received: t.received.Load(), Calls: t.calls.Load(), Succeeded: t.succeeded.Load(),
 	}
-	if s.Received > 0 {
-		s.Amplification = float64(s.Calls) / float64(s.Received)
-	}
+	s.Amplification = perRequest(s.Calls, s.Received)
 	return s
 }
 

@@ -2,8 +2,11 @@ package service_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,26 +64,88 @@ func get(t *testing.T, url string, header http.Header) int {
 	return response.StatusCode
 }
 
+// ask sends a request, reads the JSON of the answer into v, if not nil, and
+// returns the status.
+func ask(t *testing.T, method, url, body string, v any) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	transport := new(http.Transport)
+	defer transport.CloseIdleConnections()
+	response, err := transport.RoundTrip(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	if v != nil {
+		require.NoError(t, json.NewDecoder(response.Body).Decode(v))
+	}
+	return response.StatusCode
+}
+
 // Three tiers of three attempts each make 3³ calls of one request.
 func TestRetriesOfTiersMultiply(t *testing.T) {
 	c, server := chain(t, "random-failures", map[string]any{"delay": 0, "failureRate": 1},
 		service.Tier{Policy: tries(3, time.Second)}, service.Tier{Policy: tries(3, time.Second)}, service.Tier{Policy: tries(3, time.Second)})
 	assert.Equal(t, 503, get(t, c.URL()+"/call", nil))
 	assert.EqualValues(t, 27, server.Server().Stats().Received)
-	assert.Equal(t, []service.TierStats{
+	assert.Equal(t, service.ChainStats{Amplification: 27, Tiers: []service.TierStats{
 		{Policy: "tries", Received: 1, Calls: 3, Amplification: 3},
 		{Policy: "tries", Received: 3, Calls: 9, Amplification: 3},
 		{Policy: "tries", Received: 9, Calls: 27, Amplification: 3},
-	}, c.Stats())
+	}}, c.Stats())
 	c.Reset()
-	assert.Equal(t, service.TierStats{Policy: "tries"}, c.Stats()[0])
+	assert.Equal(t, service.ChainStats{Tiers: []service.TierStats{{Policy: "tries"}, {Policy: "tries"}, {Policy: "tries"}}}, c.Stats())
+}
+
+// The first tier's address is all that a load tool needs.
+func TestFirstTierStandsForTheServerAtTheEnd(t *testing.T) {
+	c, server := chain(t, "random-failures", map[string]any{"delay": 0, "failureRate": 1},
+		service.Tier{Policy: tries(2, time.Second)}, service.Tier{Policy: tries(3, time.Second), PassDeadline: true})
+	get(t, c.URL()+"/call", nil)
+	var account service.Account
+	assert.Equal(t, 200, ask(t, "GET", c.URL()+"/stats", "", &account))
+	assert.Equal(t, "random-failures", account.Scenario)
+	assert.EqualValues(t, 6, account.Received)
+	assert.Equal(t, c.Stats(), account.ChainStats)
+	assert.Equal(t, 6.0, account.Amplification)
+	assert.True(t, account.Tiers[1].PassDeadline)
+	var tiers service.ChainStats
+	assert.Equal(t, 200, ask(t, "GET", c.URL()+"/tiers", "", &tiers))
+	assert.Equal(t, c.Stats(), tiers)
+
+	assert.Equal(t, 200, ask(t, "PUT", c.URL()+"/scenario", `{"scenario": "fixed-delay", "params": {"delay": 0}}`, nil))
+	assert.Equal(t, "fixed-delay", server.Server().Config().Scenario.Name())
+	assert.Equal(t, 200, ask(t, "POST", c.URL()+"/reset", "", nil))
+	assert.Zero(t, server.Server().Stats().Received)
+	assert.Zero(t, c.Stats().Tiers[1].Calls)
+	assert.Equal(t, 200, get(t, c.URL()+"/call", nil))
+
+	assert.Equal(t, 405, ask(t, "GET", c.URL()+"/reset", "", nil))
+	assert.Equal(t, 405, ask(t, "POST", c.URL()+"/tiers", "", nil))
+	assert.EqualValues(t, 1, c.Stats().Tiers[0].Received, "it was not reset by that")
+	assert.Equal(t, 404, ask(t, "GET", c.URL()+"/nope", "", nil))
+	assert.Equal(t, 200, ask(t, "HEAD", c.URL()+"/stats", "", nil))
+	assert.Equal(t, 200, ask(t, "GET", c.URL()+"/healthz", "", nil))
+	assert.Equal(t, 413, ask(t, "POST", c.URL()+"/call", strings.Repeat("x", downstream.MaxBody+1), nil))
+}
+
+func TestServerAtTheEndThatIsGoneOrNoneOfOurs(t *testing.T) {
+	end := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
+	c, err := service.StartChain(service.ChainConfig{Next: end.URL, Tiers: []service.Tier{{Policy: tries(1, time.Second)}}})
+	require.NoError(t, err)
+	defer c.Close(context.Background())
+	assert.Equal(t, 200, get(t, c.URL()+"/call", nil))
+	assert.Equal(t, 502, ask(t, "GET", c.URL()+"/stats", "", nil))
+	end.Close()
+	assert.Equal(t, 503, get(t, c.URL()+"/call", nil))
+	assert.Equal(t, 502, ask(t, "GET", c.URL()+"/healthz", "", nil))
+	assert.Equal(t, 200, ask(t, "GET", c.URL()+"/tiers", "", nil))
 }
 
 func TestChainPassesASuccessThrough(t *testing.T) {
 	c, server := chain(t, "fixed-delay", map[string]any{"delay": 0}, service.Tier{Policy: tries(3, time.Second)}, service.Tier{Policy: tries(1, time.Second)})
 	assert.Equal(t, 200, get(t, c.URL()+"/call", nil))
 	assert.EqualValues(t, 1, server.Server().Stats().Received)
-	assert.EqualValues(t, 1, c.Stats()[1].Succeeded)
+	assert.EqualValues(t, 1, c.Stats().Tiers[1].Succeeded)
 }
 
 // A tier that does not pass its caller's deadline on goes on with its retries
@@ -94,10 +159,10 @@ func TestDeadlineIsPassedOnOrNot(t *testing.T) {
 		assert.Equal(t, 503, get(t, c.URL()+"/call", impatient.Clone()))
 		took := time.Since(begin)
 		if pass {
-			assert.LessOrEqual(t, c.Stats()[0].Calls, int64(2), "60 ms are over in the second attempt")
+			assert.LessOrEqual(t, c.Stats().Tiers[0].Calls, int64(2), "60 ms are over in the second attempt")
 			assert.GreaterOrEqual(t, took, 60*time.Millisecond)
 		} else {
-			assert.EqualValues(t, 4, c.Stats()[0].Calls)
+			assert.EqualValues(t, 4, c.Stats().Tiers[0].Calls)
 			assert.GreaterOrEqual(t, took, 200*time.Millisecond)
 		}
 	}
@@ -106,8 +171,11 @@ func TestDeadlineIsPassedOnOrNot(t *testing.T) {
 func TestChainThatCannotBeStartedLeavesNothingRunning(t *testing.T) {
 	_, err := service.StartChain(service.ChainConfig{})
 	assert.EqualError(t, err, "tiers: 0 is not in 1 … 16")
-	_, err = service.StartChain(service.ChainConfig{Tiers: []service.Tier{
-		{Policy: resilience.Config{}}, {Policy: tries(1, time.Second)},
-	}})
+	tiers := []service.Tier{{Policy: resilience.Config{}}, {Policy: tries(1, time.Second)}}
+	_, err = service.StartChain(service.ChainConfig{Tiers: tiers, Next: "http://127.0.0.1:1"})
 	assert.ErrorContains(t, err, "tiers[0]: name: is missing")
+	_, err = service.StartChain(service.ChainConfig{Tiers: tiers, Next: "127.0.0.1:1"})
+	assert.EqualError(t, err, `next: "127.0.0.1:1" is not an absolute URL`)
+	_, err = service.StartChain(service.ChainConfig{Tiers: tiers[1:], Next: "http://127.0.0.1:1", Addr: "192.0.2.1:0"})
+	assert.ErrorContains(t, err, "tiers[0]: listen 192.0.2.1:0: not a loopback address")
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/retrylab/retrylab/downstream"
+	"github.com/retrylab/retrylab/downstream/bounded"
 	"github.com/retrylab/retrylab/resilience"
 	"github.com/retrylab/retrylab/resilience/budget"
 	"github.com/retrylab/retrylab/resilience/catalog"
@@ -43,6 +45,7 @@ type Service struct {
 	log       logrus.FieldLogger
 	transport *http.Transport
 	mux       *http.ServeMux
+	routes    []string // paths that mux knows
 	run       uint64
 	requests  atomic.Uint64
 
@@ -76,18 +79,50 @@ func New(c Config) *Service {
 		budgets: make(map[string]*budget.Registry),
 	}
 	s.account.Store(newAccount())
-	s.mux.HandleFunc("GET /api/work", s.work)
-	s.mux.HandleFunc("GET /api/metrics", s.metrics)
-	s.mux.HandleFunc("POST /api/reset", s.reset)
-	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, map[string]bool{"ok": true}) })
+	s.route("/api/work", s.work, http.MethodGet, http.MethodHead)
+	s.route("/api/metrics", s.metrics, http.MethodGet, http.MethodHead)
+	s.route("/api/reset", s.reset, http.MethodPost)
+	s.route("/healthz", s.healthy, http.MethodGet, http.MethodHead)
+	s.mux.HandleFunc("/", s.nowhere)
 	return s
+}
+
+// route serves a path to requests of these methods, and refuses others.
+func (s *Service) route(path string, serve http.HandlerFunc, methods ...string) {
+	s.routes = append(s.routes, path)
+	allowed := strings.Join(methods, ", ")
+	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		if slices.Contains(methods, r.Method) {
+			serve(w, r)
+			return
+		}
+		w.Header().Set("Allow", allowed)
+		writeJSON(w, http.StatusMethodNotAllowed, map[string]string{"error": fmt.Sprintf("method %q on %s is not %s", r.Method, path, allowed)})
+	})
+}
+
+// nowhere refuses a request for what there is not.
+func (s *Service) nowhere(w http.ResponseWriter, r *http.Request) {
+	writeJSON(w, http.StatusNotFound, &unknown{Message: fmt.Sprintf("no route %q", r.URL.Path), Known: s.routes})
 }
 
 // maxIdle is how many connections to a downstream are kept for the next calls.
 const maxIdle = 1024
 
-// ServeHTTP answers a request. Bodies are not read.
-func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+// ServeHTTP answers a request. A body means nothing, but is read to its end
+// first: one of more than [downstream.MaxBody] bytes is refused with 413, one
+// that has not come within [bounded.BodyTimeout] with 408. A request that is
+// refused counts nowhere.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if status, err := bounded.ReadBody(io.Discard, w, r, downstream.MaxBody); err != nil {
+		writeJSON(w, status, map[string]string{"error": err.Error()})
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// Snapshot is the account of all requests since the last reset.
+func (s *Service) Snapshot() Snapshot { return s.account.Load().snapshot() }
 
 // Close ends the downstreams, with the work they still do. Requests in
 // progress fail.
@@ -195,7 +230,12 @@ func (s *Service) work(w http.ResponseWriter, r *http.Request) {
 
 // metrics answers with the account of all requests since the last reset.
 func (s *Service) metrics(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, s.account.Load().snapshot())
+	writeJSON(w, http.StatusOK, s.Snapshot())
+}
+
+// healthy says that the service answers.
+func (s *Service) healthy(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]bool{"ok": true})
 }
 
 // reset forgets everything. Requests in progress count nowhere.

@@ -173,13 +173,29 @@ func TestUnknownNamesAreRefusedWithTheKnownOnes(t *testing.T) {
 		assert.Contains(t, body, want, path)
 	}
 	assert.Zero(t, a.snapshot(t).TotalRequests)
-	for path, method := range map[string]string{"/api/work?policy=once&scenario=fixed-delay": "POST", "/api/reset": "GET", "/api/metrics": "DELETE"} {
-		status, h, _ := a.do(t, method, path)
-		assert.Equal(t, 405, status, path)
-		assert.NotEmpty(t, h.Get("Allow"))
+}
+
+func TestUnknownRoutesAndMethodsAreRefusedInJSON(t *testing.T) {
+	a := start(t)
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		allow, body  string
+	}{
+		{"POST", "/api/work?policy=once&scenario=fixed-delay", 405, "GET, HEAD", `{"error":"method \"POST\" on /api/work is not GET, HEAD"}`},
+		{"GET", "/api/reset", 405, "POST", `{"error":"method \"GET\" on /api/reset is not POST"}`},
+		{"DELETE", "/api/metrics", 405, "GET, HEAD", `{"error":"method \"DELETE\" on /api/metrics is not GET, HEAD"}`},
+		{"PUT", "/healthz", 405, "GET, HEAD", `{"error":"method \"PUT\" on /healthz is not GET, HEAD"}`},
+		{"GET", "/nowhere", 404, "", `{"error":"no route \"/nowhere\"","known":["/api/work","/api/metrics","/api/reset","/healthz"]}`},
+		{"POST", "/", 404, "", `{"error":"no route \"/\"","known":["/api/work","/api/metrics","/api/reset","/healthz"]}`},
+	} {
+		status, h, body := a.do(t, tt.method, tt.path)
+		assert.Equal(t, tt.status, status, tt.path)
+		assert.Equal(t, "application/json", h.Get("Content-Type"))
+		assert.Equal(t, tt.allow, h.Get("Allow"))
+		assert.JSONEq(t, tt.body, body)
 	}
-	status, _, _ := a.do(t, "GET", "/nowhere")
-	assert.Equal(t, 404, status)
+	assert.Zero(t, a.snapshot(t).TotalRequests)
 }
 
 func TestTotalsEqualTheCallersUnderLoad(t *testing.T) {
