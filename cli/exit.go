@@ -20,6 +20,8 @@ const (
 	exitInvalid         = 104
 	exitInterrupted     = 105
 	exitScript          = 107
+	exitAborted         = 108
+	exitMarkedFailed    = 110
 )
 
 // invalidError is a fault of what the user gave.
@@ -51,6 +53,10 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case runner.ScriptException:
 		return exitScript
+	case runner.AbortedByScript:
+		return exitAborted
+	case runner.MarkedFailed:
+		return exitMarkedFailed
 	}
 	switch {
 	case err == nil:

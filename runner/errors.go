@@ -24,6 +24,10 @@ const (
 	// ScriptException: the script does not parse, or its init code, setup or
 	// teardown threw, or it exports no default function.
 	ScriptException
+	// AbortedByScript: the script called test.abort().
+	AbortedByScript
+	// MarkedFailed: the script called test.fail().
+	MarkedFailed
 )
 
 // String is the kind in a few words.
@@ -41,6 +45,10 @@ func (k Kind) String() string {
 		return "interrupted"
 	case ScriptException:
 		return "script exception"
+	case AbortedByScript:
+		return "test aborted"
+	case MarkedFailed:
+		return "test marked as failed"
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }

@@ -21,6 +21,12 @@ type Options struct {
 	VUs        *int
 	Iterations *int64
 	Duration   *time.Duration
+	Stages     []executor.Stage
+	Scenarios  []Scenario // by name
+
+	ExecutionSegment         *executor.Segment // default the whole
+	ExecutionSegmentSequence *string
+	MinIterationDuration     *time.Duration // default, and 0: an iteration takes as long as it takes
 
 	Thresholds map[string][]thresholds.Spec
 	Tags       map[string]string
@@ -40,6 +46,15 @@ type Options struct {
 	NoCookiesReset        *bool
 	InsecureSkipTLSVerify *bool
 	DiscardResponseBodies *bool
+
+	SystemTags                   []string // nil means k6's default ones, empty none
+	RPS                          *int     // HTTP requests a second of the whole run; default, and 0: as many as come
+	HTTPDebug                    *string  // headers, full or empty: nothing is logged
+	Hosts                        map[string]string
+	BlockHostnames, BlacklistIPs []string
+	TLSVersion                   *TLSVersions
+	TLSCipherSuites              []string
+	TLSAuth                      []TLSAuth
 }
 
 // option is one of k6's options: how scripts and the environment call it, and
@@ -56,6 +71,11 @@ func options() []option {
 		{"vus", "K6_VUS", func(o *Options, v any) error { return integer(&o.VUs, v) }},
 		{"iterations", "K6_ITERATIONS", func(o *Options, v any) error { return integer(&o.Iterations, v) }},
 		{"duration", "K6_DURATION", func(o *Options, v any) error { return duration(&o.Duration, v) }},
+		{"stages", "K6_STAGES", func(o *Options, v any) (err error) { o.Stages, err = stages(v); return }},
+		{"scenarios", "", func(o *Options, v any) (err error) { o.Scenarios, err = scenarios(v); return }},
+		{"executionSegment", "", func(o *Options, v any) error { return segment(&o.ExecutionSegment, v) }},
+		{"executionSegmentSequence", "", func(o *Options, v any) error { return text(&o.ExecutionSegmentSequence, v) }},
+		{"minIterationDuration", "K6_MIN_ITERATION_DURATION", func(o *Options, v any) error { return duration(&o.MinIterationDuration, v) }},
 		{"thresholds", "K6_THRESHOLDS", func(o *Options, v any) (err error) { o.Thresholds, err = criteria(v); return }},
 		{"tags", "K6_TAGS", func(o *Options, v any) (err error) { o.Tags, err = pairs(v); return }},
 		{"noSetup", "K6_NO_SETUP", func(o *Options, v any) error { return boolean(&o.NoSetup, v) }},
@@ -75,6 +95,15 @@ func options() []option {
 		{"noCookiesReset", "K6_NO_COOKIES_RESET", func(o *Options, v any) error { return boolean(&o.NoCookiesReset, v) }},
 		{"insecureSkipTLSVerify", "K6_INSECURE_SKIP_TLS_VERIFY", func(o *Options, v any) error { return boolean(&o.InsecureSkipTLSVerify, v) }},
 		{"discardResponseBodies", "K6_DISCARD_RESPONSE_BODIES", func(o *Options, v any) error { return boolean(&o.DiscardResponseBodies, v) }},
+		{"systemTags", "K6_SYSTEM_TAGS", func(o *Options, v any) (err error) { o.SystemTags, err = texts(v); return }},
+		{"rps", "K6_RPS", func(o *Options, v any) error { return integer(&o.RPS, v) }},
+		{"httpDebug", "K6_HTTP_DEBUG", func(o *Options, v any) error { return text(&o.HTTPDebug, v) }},
+		{"hosts", "K6_HOSTS", func(o *Options, v any) (err error) { o.Hosts, err = hosts(v); return }},
+		{"blockHostnames", "K6_BLOCK_HOSTNAMES", func(o *Options, v any) (err error) { o.BlockHostnames, err = texts(v); return }},
+		{"blacklistIPs", "K6_BLACKLIST_IPS", func(o *Options, v any) (err error) { o.BlacklistIPs, err = texts(v); return }},
+		{"tlsVersion", "", func(o *Options, v any) (err error) { o.TLSVersion, err = tlsVersions(v); return }},
+		{"tlsCipherSuites", "K6_TLS_CIPHER_SUITES", func(o *Options, v any) (err error) { o.TLSCipherSuites, err = texts(v); return }},
+		{"tlsAuth", "K6_TLSAUTH", func(o *Options, v any) (err error) { o.TLSAuth, err = tlsAuth(v); return }},
 	}
 }
 
@@ -82,11 +111,7 @@ func options() []option {
 // the environment. They are refused rather than ignored.
 func lacking() map[string]string {
 	return map[string]string{
-		"stages": "K6_STAGES", "scenarios": "", "executionSegment": "", "executionSegmentSequence": "",
-		"paused": "K6_PAUSED", "rps": "K6_RPS", "dns": "K6_DNS", "httpDebug": "K6_HTTP_DEBUG",
-		"tlsCipherSuites": "K6_TLS_CIPHER_SUITES", "tlsVersion": "", "tlsAuth": "K6_TLSAUTH",
-		"blacklistIPs": "K6_BLACKLIST_IPS", "blockHostnames": "K6_BLOCK_HOSTNAMES", "hosts": "K6_HOSTS",
-		"minIterationDuration": "K6_MIN_ITERATION_DURATION", "systemTags": "K6_SYSTEM_TAGS",
+		"paused": "K6_PAUSED", "dns": "K6_DNS",
 		"localIPs": "K6_LOCAL_IPS", "consoleOutput": "K6_CONSOLE_OUTPUT",
 	}
 }
@@ -119,7 +144,9 @@ func ParseOptions(data []byte) (o Options, warnings []string, err error) {
 		}
 		if opt, ok := known[key]; ok {
 			if err := opt.set(&o, v); err != nil {
-				faults = append(faults, fmt.Errorf("options.%s: %w", key, err))
+				for _, fault := range unjoin(err) {
+					faults = append(faults, fmt.Errorf("options.%s: %w", key, fault))
+				}
 			}
 			continue
 		}
@@ -161,12 +188,31 @@ func EnvOptions(environ []string) (Options, error) {
 	return o, errors.Join(faults...)
 }
 
-// Apply is o with what is set in over taken from there. How long a run is
-// comes from one place: a duration or iterations in over clear both in o.
-func (o Options) Apply(over Options) Options {
-	if over.Duration != nil || over.Iterations != nil {
-		o.Duration, o.Iterations = over.Duration, over.Iterations
+// TextOptions reads options from text, by their keys in scripts, as flags give
+// them. Its error names every fault by what name says of the key.
+func TextOptions(texts map[string]string, name func(key string) string) (Options, error) {
+	var o Options
+	var faults []error
+	for _, opt := range options() {
+		if text, ok := texts[opt.key]; ok {
+			if err := opt.set(&o, text); err != nil {
+				faults = append(faults, fmt.Errorf("%s: %w", name(opt.key), err))
+			}
+		}
 	}
+	return o, errors.Join(faults...)
+}
+
+// Apply is o with what is set in over taken from there. How much load there is
+// comes from one place: a duration, iterations, stages or scenarios in over
+// clear all of these in o.
+func (o Options) Apply(over Options) Options {
+	if over.Duration != nil || over.Iterations != nil || over.Stages != nil || over.Scenarios != nil {
+		o.Duration, o.Iterations, o.Stages, o.Scenarios = over.Duration, over.Iterations, over.Stages, over.Scenarios
+	}
+	take(&o.ExecutionSegment, over.ExecutionSegment)
+	take(&o.ExecutionSegmentSequence, over.ExecutionSegmentSequence)
+	take(&o.MinIterationDuration, over.MinIterationDuration)
 	take(&o.VUs, over.VUs)
 	take(&o.NoSetup, over.NoSetup)
 	take(&o.NoTeardown, over.NoTeardown)
@@ -184,6 +230,9 @@ func (o Options) Apply(over Options) Options {
 	take(&o.NoCookiesReset, over.NoCookiesReset)
 	take(&o.InsecureSkipTLSVerify, over.InsecureSkipTLSVerify)
 	take(&o.DiscardResponseBodies, over.DiscardResponseBodies)
+	take(&o.RPS, over.RPS)
+	take(&o.HTTPDebug, over.HTTPDebug)
+	take(&o.TLSVersion, over.TLSVersion)
 	if over.Thresholds != nil {
 		o.Thresholds = over.Thresholds
 	}
@@ -193,10 +242,26 @@ func (o Options) Apply(over Options) Options {
 	if over.SummaryTrendStats != nil {
 		o.SummaryTrendStats = over.SummaryTrendStats
 	}
+	if over.Hosts != nil {
+		o.Hosts = over.Hosts
+	}
+	if over.TLSAuth != nil {
+		o.TLSAuth = over.TLSAuth
+	}
+	takeList(&o.SystemTags, over.SystemTags)
+	takeList(&o.BlockHostnames, over.BlockHostnames)
+	takeList(&o.BlacklistIPs, over.BlacklistIPs)
+	takeList(&o.TLSCipherSuites, over.TLSCipherSuites)
 	return o
 }
 
 func take[T any](to **T, from *T) {
+	if from != nil {
+		*to = from
+	}
+}
+
+func takeList(to *[]string, from []string) {
 	if from != nil {
 		*to = from
 	}
@@ -216,29 +281,6 @@ const (
 	summaryTimeout = 2 * time.Minute
 )
 
-// Executor is what runs the options' iterations: a duration loops VUs, a
-// number of iterations is shared among them (the duration then bounds it), and
-// neither is, as in k6, one iteration of one VU, however many are asked for. The
-// options must be valid.
-func (o Options) Executor() executor.Executor {
-	vus := or(o.VUs, 1)
-	if o.lonelyVUs() {
-		vus = 1
-	}
-	if o.Duration != nil && o.Iterations == nil {
-		return executor.ConstantVUs{Users: vus, Duration: *o.Duration, GracefulStop: gracefulStop}
-	}
-	return executor.SharedIterations{
-		Users: vus, Total: or(o.Iterations, int64(vus)),
-		MaxDuration: or(o.Duration, maxDuration), GracefulStop: gracefulStop,
-	}
-}
-
-// lonelyVUs says that there is a number of VUs and nothing for them to do.
-func (o Options) lonelyVUs() bool {
-	return o.VUs != nil && *o.VUs > 1 && o.Duration == nil && o.Iterations == nil
-}
-
 // Validate names every value that cannot be.
 func (o Options) Validate() error {
 	var faults []error
@@ -247,18 +289,17 @@ func (o Options) Validate() error {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	vus := or(o.VUs, 1)
-	add(vus < 1, "vus: %d, want at least 1", vus)
-	if o.Iterations != nil {
-		add(*o.Iterations < 1, "iterations: %d, want at least 1", *o.Iterations)
-		add(*o.Iterations >= 1 && vus >= 1 && *o.Iterations < int64(vus),
-			"iterations: %d, want at least as many as there are VUs (%d)", *o.Iterations, vus)
+	if _, err := o.Plan(); err != nil {
+		faults = append(faults, err)
+	}
+	if err := executor.CheckSequence(or(o.ExecutionSegmentSequence, ""), or(o.ExecutionSegment, executor.Segment{})); err != nil {
+		faults = append(faults, fmt.Errorf("executionSegment: %w", err))
 	}
 	for _, d := range []struct {
 		name string
 		d    *time.Duration
 	}{
-		{"duration", o.Duration}, {"setupTimeout", o.SetupTimeout},
+		{"setupTimeout", o.SetupTimeout},
 		{"teardownTimeout", o.TeardownTimeout}, {"handleSummaryTimeout", o.HandleSummaryTimeout},
 	} {
 		add(d.d != nil && *d.d <= 0, "%s: %s, want more than 0", d.name, or(d.d, 0))
@@ -267,7 +308,7 @@ func (o Options) Validate() error {
 		name  string
 		n     *int
 		least int
-	}{{"maxRedirects", o.MaxRedirects, 0}, {"batch", o.Batch, 1}, {"batchPerHost", o.BatchPerHost, 1}} {
+	}{{"maxRedirects", o.MaxRedirects, 0}, {"batch", o.Batch, 1}, {"batchPerHost", o.BatchPerHost, 0}} {
 		add(n.n != nil && *n.n < n.least, "%s: %d, want at least %d", n.name, or(n.n, 0), n.least)
 	}
 	for _, s := range o.SummaryTrendStats {
@@ -276,7 +317,9 @@ func (o Options) Validate() error {
 	if u := or(o.SummaryTimeUnit, ""); u != "" {
 		add(u != "s" && u != "ms" && u != "us", "summaryTimeUnit: %q is none of s, ms, us", u)
 	}
-	return errors.Join(faults...)
+	_, err := o.settings()
+	_, nerr := o.network()
+	return errors.Join(append(faults, err, nerr)...)
 }
 
 func logWarnings(log logrus.FieldLogger, warnings []string) {

@@ -18,11 +18,23 @@ func (r *run) report() {
 }
 
 func (r *run) status() Status {
-	s := Status{
-		Phase: Phase(r.phase.Load()), Total: r.exec.Length(), VUs: r.exec.VUs(),
-		Ready: int(r.ready.Load()), Active: r.state.Active(),
-		Iterations: r.state.Iterations(), Threw: r.state.Threw(), Interrupted: r.state.Interrupted(),
-		TotalIterations: r.exec.Iterations(), Executor: r.exec.Describe(),
+	s := Status{Phase: Phase(r.phase.Load()), VUs: max(r.planned, int(r.pool.made.Load())), Ready: int(r.pool.made.Load())}
+	counted := true
+	for _, sc := range r.scenarios {
+		s.Total = max(s.Total, sc.StartTime+sc.Executor.Length())
+		s.Active += sc.Active()
+		s.Iterations += sc.Iterations()
+		s.Threw += sc.Threw()
+		s.Interrupted += sc.Interrupted()
+		n := sc.Executor.Iterations()
+		counted = counted && n > 0
+		s.TotalIterations += n
+		s.Scenarios = append(s.Scenarios, ScenarioStatus{
+			Name: sc.Name, Executor: sc.Executor.Describe(), Progress: sc.Progress(), Active: sc.Active(), Iterations: sc.Iterations(),
+		})
+	}
+	if !counted {
+		s.TotalIterations = 0
 	}
 	if at := r.started.Load(); at != 0 {
 		s.Elapsed = time.Since(time.Unix(0, at))

@@ -1,10 +1,13 @@
 package runner
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
+	"hash/fnv"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,13 +17,13 @@ import (
 	"github.com/retrylab/retrylab/runner/executor"
 	"github.com/retrylab/retrylab/runner/metrics"
 	"github.com/retrylab/retrylab/runner/modules"
+	"github.com/retrylab/retrylab/runner/output"
 	"github.com/retrylab/retrylab/runner/summary"
 	"github.com/retrylab/retrylab/runner/thresholds"
 	"github.com/retrylab/retrylab/runner/vu"
 )
 
 const (
-	scenario       = "default"
 	collectEvery   = 50 * time.Millisecond
 	thresholdEvery = 2 * time.Second
 	gaugeEvery     = time.Second
@@ -40,14 +43,24 @@ type run struct {
 	script  *modules.Script
 	first   *vu.VU // ran the init code; calls handleSummary
 	options Options
-	exec    executor.Executor
 	set     *thresholds.Set
-	vus     []executor.VU
-	state   executor.State
+	seed    uint64
 	data    setupData
 
+	scenarios     []*executor.Scenario // of the segment
+	planned, most int                  // virtual users
+	pool          *vuPool
+
+	abort  context.CancelCauseFunc // ends the iterations
+	failed atomic.Bool             // by the script
+
+	text     string       // the script's source, if the summary tells it
+	mode     summary.Mode // of the summary
+	outputs  *output.Outputs
+	parts    *summary.Collector // nil unless the mode wants it
+	sketches *summary.Sketches  // nil unless they are asked for
+
 	phase          atomic.Uint32
-	ready          atomic.Int64
 	begun, started atomic.Int64 // when the clock, and the iterations, began
 	progressMu     sync.Mutex
 }
@@ -57,17 +70,16 @@ func (r *run) all() (*Result, error) {
 		return nil, err
 	}
 	defer r.first.Close()
-	defer func() {
-		for _, v := range r.vus {
-			if v != nil {
-				v.(*vu.VU).Close()
-			}
-		}
-	}()
+	r.pool = newVUPool(r.shared, r.script, r.most)
+	defer r.pool.close()
+	if err := r.attach(); err != nil {
+		return nil, fail(InvalidConfig, err)
+	}
+	defer func() { _ = r.outputs.Close() }() // closed already, unless the run did not begin
 	stopProgress := r.reportProgress()
 	defer stopProgress()
-	if err := r.makeVUs(); err != nil {
-		return nil, err
+	if err := r.pool.fill(r.ctx, r.planned); err != nil || r.ctx.Err() != nil {
+		return nil, r.broken(r.ctx, err)
 	}
 	return r.execute()
 }
@@ -77,6 +89,10 @@ func (r *run) prepare() error {
 	src, err := newSource(r.cfg.Script, r.cfg.FS)
 	if err != nil {
 		return fail(InvalidConfig, err)
+	}
+	if r.cfg.NewMachineReadableSummary {
+		source, _ := src.read(src.script) // loading it says what is wrong with it
+		r.text = string(source)
 	}
 	env, err := EnvOptions(r.cfg.Environ)
 	if err != nil {
@@ -90,7 +106,7 @@ func (r *run) prepare() error {
 	r.shared = &vu.Shared{
 		Loader: modules.NewLoader(src.read, r.factories, r.log), Registry: registry, Builtin: builtin,
 		Engine: metrics.NewEngine(registry), Settings: &modules.Settings{}, Env: r.cfg.env(),
-		Log: r.log, Repeats: vu.NewRepeats(r.log),
+		Log: r.log, Repeats: vu.NewRepeats(r.log), Run: r, Seed: r.cfg.Seed,
 	}
 	r.shared.Engine.CountChecks(builtin.Checks)
 	r.first, r.script, err = vu.Load(r.ctx, r.shared, 0, src.script)
@@ -100,7 +116,7 @@ func (r *run) prepare() error {
 	case errors.Is(err, modules.ErrNoScript):
 		return fail(InvalidConfig, err)
 	case err != nil:
-		return fail(ScriptException, errors.New(vu.Describe(err)))
+		return r.broken(r.ctx, describe(err))
 	}
 	if err := r.settle(env); err != nil {
 		r.first.Close()
@@ -124,8 +140,8 @@ func (r *run) settle(env Options) error {
 	if o.SummaryTrendStats == nil {
 		o.SummaryTrendStats = summary.DefaultTrendStats()
 	}
-	if o.lonelyVUs() {
-		r.log.Warnf("vus: %d is ignored without a duration or a number of iterations", *o.VUs)
+	if o.VUs != nil && len(o.Scenarios) > 0 {
+		r.log.Warnf("vus: %d takes the place of the scenarios", *o.VUs)
 	}
 	faults := []error{unreadable, o.Validate()}
 	set, err := thresholds.New(r.shared.Registry, o.Thresholds)
@@ -136,60 +152,75 @@ func (r *run) settle(env Options) error {
 	if _, err := r.shared.Registry.Find("http_req_duration{expected_response:true}"); err != nil {
 		return err
 	}
-	if !r.first.Has("default") {
-		return fail(ScriptException, errors.New("the script exports no default function: want `export default function () { … }`"))
+	r.options, r.set = o, set
+	if err := r.plan(); err != nil {
+		return err
 	}
-	r.options, r.set, r.exec = o, set, o.Executor()
-	*r.shared.Settings = modules.Settings{
-		UserAgent:             or(o.UserAgent, "retrylab"),
-		Throw:                 or(o.Throw, false),
-		DiscardResponseBodies: or(o.DiscardResponseBodies, false),
-		MaxRedirects:          or(o.MaxRedirects, 10),
-		Batch:                 or(o.Batch, 20), BatchPerHost: or(o.BatchPerHost, 6),
-		NoCookiesReset: or(o.NoCookiesReset, false),
+	if *r.shared.Settings, err = o.settings(); err != nil {
+		return err
 	}
-	r.shared.Net = vu.Net{
-		InsecureSkipTLSVerify: or(o.InsecureSkipTLSVerify, false),
-		NoConnectionReuse:     or(o.NoConnectionReuse, false),
-		NoVUConnectionReuse:   or(o.NoVUConnectionReuse, false),
+	if r.shared.Net, err = o.network(); err != nil {
+		return err
 	}
 	r.shared.Tags = o.Tags
 	return nil
 }
 
-// makeVUs makes the virtual users, on as many goroutines as there are
-// processors, before any clock starts.
-func (r *run) makeVUs() error {
-	r.vus = make([]executor.VU, r.exec.VUs())
-	ctx, cancel := context.WithCancel(r.ctx)
-	defer cancel()
-	var next atomic.Int64
-	var once sync.Once
-	var failure error
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(r.vus)) {
-		wg.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(r.vus) || ctx.Err() != nil {
-					return
-				}
-				v, err := vu.New(ctx, r.shared, uint64(i+1), r.script)
-				if err != nil {
-					once.Do(func() { failure = fmt.Errorf("VU %d: %s", i+1, vu.Describe(err)) })
-					cancel()
-					return
-				}
-				r.vus[i] = v
-				r.ready.Add(1)
+// plan makes the scenarios of the segment.
+func (r *run) plan() error {
+	plan, err := r.options.Plan()
+	if err != nil {
+		return fail(InvalidConfig, err)
+	}
+	r.seed = rand.Uint64()
+	if r.cfg.Seed != nil {
+		r.seed = *r.cfg.Seed
+	}
+	r.shared.Segment = or(r.options.ExecutionSegment, executor.Segment{})
+	r.shared.MinIteration = or(r.options.MinIterationDuration, 0)
+	var steps [][]executor.Step
+	for _, p := range plan {
+		exec := cmp.Or(p.Exec, "default")
+		if !r.first.Has(exec) {
+			if exec == "default" {
+				return fail(ScriptException, errors.New("the script exports no default function: want `export default function () { … }`"))
 			}
-		})
+			return fail(InvalidConfig, fmt.Errorf("scenarios.%s.exec: the script exports no function %q", p.Name, exec))
+		}
+		if arrivals, ok := p.Executor.(executor.ArrivalRate); ok && r.cfg.PoissonArrivals {
+			arrivals.Poisson = rand.New(rand.NewPCG(r.seed, hash(p.Name+r.shared.Segment.String())))
+			p.Executor = arrivals
+		}
+		e := p.Executor.In(r.shared.Segment)
+		demand := executor.Shift(e.Plan(), p.StartTime)
+		if _, most := executor.Peak(demand); most == 0 {
+			r.log.Warnf("scenario %s: segment %s has no virtual user of it", p.Name, r.shared.Segment)
+			continue
+		}
+		steps = append(steps, demand)
+		s := &executor.Scenario{
+			Name: p.Name, Exec: exec, Env: p.Env, Tags: p.Tags, StartTime: p.StartTime,
+			Executor: e, Segment: r.shared.Segment, Log: r.log,
+		}
+		s.Dropped = r.emitDropped(s)
+		r.scenarios = append(r.scenarios, s)
 	}
-	wg.Wait()
-	if r.ctx.Err() != nil {
-		return r.interrupted()
+	r.planned, _ = executor.Peak(steps...)
+	r.most = r.planned
+	for _, demand := range steps {
+		further := 0
+		for _, step := range demand {
+			further = max(further, step.Unplanned)
+		}
+		r.most += further // none of them is unmade
 	}
-	return fail(ScriptException, failure)
+	return nil
+}
+
+func hash(text string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(text))
+	return h.Sum64()
 }
 
 // execute runs setup, the iterations, teardown and the summary.
@@ -198,6 +229,7 @@ func (r *run) execute() (*Result, error) {
 	begun := time.Now()
 	r.begun.Store(begun.UnixNano())
 	runCtx, abort := context.WithCancelCause(r.ctx)
+	r.abort = abort
 	defer abort(nil)
 	stopGauges := every(gaugeEvery, r.emitVUs())
 	stopThresholds := func() {}
@@ -224,25 +256,37 @@ func (r *run) execute() (*Result, error) {
 	r.enter(Finished)
 	r.shared.Repeats.Flush()
 
+	status := r.status()
 	res := &Result{
-		Options: r.options, Duration: duration,
-		Iterations: r.state.Iterations(), Threw: r.state.Threw(), Interrupted: r.state.Interrupted(),
+		Options: r.options, Duration: duration, Seed: r.seed, Lateness: r.lateness(),
+		Iterations: status.Iterations, Threw: status.Threw, Interrupted: status.Interrupted,
 	}
 	r.shared.Engine.View(func() {
 		res.FailedThresholds = r.set.Evaluate(duration, true).Failed
 		res.UnseenThresholds = r.set.Unseen()
-		res.Summary = summary.Collect(r.shared.Registry, r.shared.Engine, r.set, r.options.SummaryTrendStats, duration)
+		res.Summary = r.collect(begun, duration)
 	})
-	res.Summary.TimeUnit, res.Summary.NoColor = or(r.options.SummaryTimeUnit, ""), r.cfg.NoColor
-	res.Summary.StdoutTTY, res.Summary.StderrTTY = r.cfg.StdoutTTY, r.cfg.StderrTTY
-	res.Summary.SetupData = r.data
 	r.say(res)
-	unwritten := r.summarize(res.Summary)
+	unwritten := errors.Join(r.outputs.Close(), r.summarize(res.Summary))
 	if len(res.FailedThresholds) > 0 && KindOf(err) != ThresholdsFailed {
 		failed := fail(ThresholdsFailed, fmt.Errorf("thresholds failed on %s", join(res.FailedThresholds)))
 		err = errors.Join(err, failed) // what ended the run comes first, and decides its kind
 	}
+	if err == nil && r.failed.Load() {
+		err = fail(MarkedFailed, errors.New("the script called test.fail()"))
+	}
 	return res, errors.Join(err, unwritten)
+}
+
+// lateness is that of the scenarios whose iterations have a time to start at.
+func (r *run) lateness() map[string]executor.Lateness {
+	late := make(map[string]executor.Lateness)
+	for _, s := range r.scenarios {
+		if l := s.Lateness(); l.Starts > 0 {
+			late[s.Name] = l
+		}
+	}
+	return late
 }
 
 // say warns of what would pass in silence.
@@ -265,9 +309,7 @@ func (r *run) setup(ctx context.Context) error {
 		return err
 	}
 	r.data = data
-	for _, v := range r.vus {
-		v.(*vu.VU).Prepare(data)
-	}
+	r.pool.prepare(data)
 	return nil
 }
 
@@ -284,10 +326,7 @@ func (r *run) teardown() error {
 func (r *run) stage(ctx context.Context, name string, late Kind, limit time.Duration, arg setupData) (setupData, error) {
 	v, err := vu.New(ctx, r.shared, 0, r.script)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, r.ended(ctx)
-		}
-		return nil, fail(ScriptException, errors.New(vu.Describe(err)))
+		return nil, r.broken(ctx, describe(err))
 	}
 	defer v.Close()
 	tctx, cancel := context.WithTimeout(ctx, limit)
@@ -296,19 +335,34 @@ func (r *run) stage(ctx context.Context, name string, late Kind, limit time.Dura
 	switch {
 	case err == nil:
 		return out, nil
-	case ctx.Err() != nil:
-		return nil, r.ended(ctx)
-	case tctx.Err() != nil:
+	case ctx.Err() == nil && tctx.Err() != nil:
 		return nil, fail(late, fmt.Errorf("%s() took longer than %s; the option %sTimeout sets the limit", name, limit, name))
 	}
-	return nil, fail(ScriptException, fmt.Errorf("%s(): %s", name, vu.Describe(err)))
+	return nil, r.broken(ctx, fmt.Errorf("%s(): %w", name, describe(err)))
+}
+
+// broken is the error of a script that failed, or was ended, with ctx.
+func (r *run) broken(ctx context.Context, err error) error {
+	var aborted *modules.Aborted
+	switch {
+	case errors.As(err, &aborted):
+		return fail(AbortedByScript, aborted)
+	case ctx.Err() != nil:
+		return r.ended(ctx)
+	}
+	return fail(ScriptException, err)
 }
 
 // iterate runs the iterations.
 func (r *run) iterate(ctx context.Context) error {
 	r.started.Store(time.Now().UnixNano())
 	r.enter(Running)
-	r.exec.Run(ctx, scenario, r.vus, &r.state)
+	var wg sync.WaitGroup
+	for _, s := range r.scenarios {
+		s.Pool = r.pool
+		wg.Go(func() { s.Run(ctx) })
+	}
+	wg.Wait()
 	if ctx.Err() != nil {
 		return r.ended(ctx)
 	}
@@ -317,8 +371,13 @@ func (r *run) iterate(ctx context.Context) error {
 
 // ended is the error for a context that ended before the run did.
 func (r *run) ended(ctx context.Context) error {
-	if errors.Is(context.Cause(ctx), errCrossed) {
-		return fail(ThresholdsFailed, context.Cause(ctx))
+	cause := context.Cause(ctx)
+	var aborted *modules.Aborted
+	switch {
+	case errors.Is(cause, errCrossed):
+		return fail(ThresholdsFailed, cause)
+	case errors.As(cause, &aborted):
+		return fail(AbortedByScript, aborted)
 	}
 	return r.interrupted()
 }
@@ -333,21 +392,66 @@ func (r *run) interrupted() error {
 	return fail(InterruptedRun, endedEarly{context.Cause(r.ctx)})
 }
 
-// emitVUs returns what emits the gauges of virtual users.
-func (r *run) emitVUs() func() {
-	buffer, b := r.shared.Engine.NewBuffer(), r.shared.Builtin
+// tags are those of what the run itself samples.
+func (r *run) tags() *metrics.TagSet {
 	tags := r.shared.Registry.Root()
 	for k, v := range r.options.Tags {
 		tags = tags.With(k, v)
 	}
+	return tags
+}
+
+// emitVUs returns what emits the gauges of virtual users.
+func (r *run) emitVUs() func() {
+	buffer, b, tags := r.shared.Engine.NewBuffer(), r.shared.Builtin, r.tags()
 	return func() {
-		at := time.Now().UnixNano()
+		at, status := time.Now().UnixNano(), r.status()
 		buffer.Push(r.hard,
-			metrics.Sample{Metric: b.VUs, Tags: tags, Time: at, Value: float64(r.state.Active())},
-			metrics.Sample{Metric: b.VUsMax, Tags: tags, Time: at, Value: float64(len(r.vus))},
+			metrics.Sample{Metric: b.VUs, Tags: tags, Time: at, Value: float64(status.Active)},
+			metrics.Sample{Metric: b.VUsMax, Tags: tags, Time: at, Value: float64(status.Ready)},
 		)
 	}
 }
+
+// emitDropped returns what emits the iterations that a scenario dropped.
+func (r *run) emitDropped(s *executor.Scenario) func(int64) {
+	buffer := r.shared.Engine.NewBuffer()
+	return func(n int64) {
+		tags := r.tags()
+		for k, v := range s.Tags {
+			tags = tags.With(k, v)
+		}
+		tags = r.shared.Settings.SystemTags.Add(tags, "scenario", s.Name)
+		buffer.Push(r.hard, metrics.Sample{
+			Metric: r.shared.Builtin.DroppedIterations, Tags: tags, Time: time.Now().UnixNano(), Value: float64(n),
+		})
+	}
+}
+
+// Options are those in force, with the scenarios that they amount to.
+func (r *run) Options() (json.RawMessage, error) { return r.options.JSON() }
+
+// Status is how far the run is.
+func (r *run) Status() (modules.RunStatus, bool) {
+	at := r.begun.Load()
+	if at == 0 {
+		return modules.RunStatus{}, false
+	}
+	s := r.status()
+	return modules.RunStatus{
+		Duration: time.Since(time.Unix(0, at)), Iterations: s.Iterations, Interrupted: s.Interrupted, Active: s.Active, VUs: s.Ready,
+	}, true
+}
+
+// Abort ends the iterations.
+func (r *run) Abort(reason string) {
+	if r.abort != nil { // nothing runs before
+		r.abort(&modules.Aborted{Reason: reason})
+	}
+}
+
+// Fail marks the run as failed.
+func (r *run) Fail() { r.failed.Store(true) }
 
 // every calls f at an interval on a goroutine of its own, until stop.
 func every(interval time.Duration, f func()) (stop func()) {

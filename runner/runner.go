@@ -15,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/retrylab/retrylab/jsmodule"
+	"github.com/retrylab/retrylab/runner/executor"
 	"github.com/retrylab/retrylab/runner/modules"
 	"github.com/retrylab/retrylab/runner/summary"
 )
@@ -43,10 +44,28 @@ type Config struct {
 	// built-in policies.
 	Resilience *jsmodule.Module
 
+	// Out are the outputs of all samples, as k6's --out has them: see
+	// [output.Params]. Nil means none.
+	Out []string
+	// Seed makes Math.random the same in every run, and Poisson arrivals. Nil
+	// means a random one, and leaves Math.random alone.
+	Seed *uint64
+	// PoissonArrivals makes the arrivals of arrival-rate executors those of a
+	// Poisson process, instead of evenly spaced ones.
+	PoissonArrivals bool
 	// SummaryExport is the file for the summary in k6's flat shape; empty
 	// means none. It is written to a temporary file first and then renamed.
 	SummaryExport string
-	// NoSummary prints no summary and does not call handleSummary.
+	// NewMachineReadableSummary gives the export and handleSummary k6's
+	// machine-readable shape instead.
+	NewMachineReadableSummary bool
+	// SummarySketches is the file for what merging the shards of a divided run
+	// needs, see [summary.Sketches]; empty means none.
+	SummarySketches string
+	// SummaryMode is how much the summary tells; empty means compact.
+	SummaryMode summary.Mode
+	// NoSummary is the mode disabled: it prints no summary and does not call
+	// handleSummary. Files that are asked for are written all the same.
 	NoSummary bool
 	// NoThresholds ignores the thresholds.
 	NoThresholds bool
@@ -102,8 +121,20 @@ type Status struct {
 	// Iterations ran to their end, Threw of them to an error; Interrupted did
 	// not. TotalIterations is 0 if time decides how many there are.
 	Iterations, Threw, Interrupted, TotalIterations int64
+	// Scenarios are its parts, by name.
+	Scenarios []ScenarioStatus
+}
+
+// ScenarioStatus is a scenario in progress.
+type ScenarioStatus struct {
+	Name string
 	// Executor describes what decides when iterations start.
 	Executor string
+	// Progress is how much of it is done, from 0 to 1.
+	Progress float64
+	// Active are its virtual users that run iterations.
+	Active     int
+	Iterations int64
 }
 
 // Result is what a run amounts to. Run returns it with some errors too.
@@ -115,6 +146,12 @@ type Result struct {
 	// Iterations ran to their end, Threw of them to an error; Interrupted did
 	// not.
 	Iterations, Threw, Interrupted int64
+	// Lateness is how late the iterations of arrival-rate executors started, by
+	// scenario.
+	Lateness map[string]executor.Lateness
+	// Seed is the run's: of its Poisson arrivals, and of Math.random where one
+	// was asked for.
+	Seed uint64
 	// FailedThresholds are the metrics whose thresholds failed.
 	FailedThresholds []string
 	// UnseenThresholds are the metrics whose thresholds saw no sample.

@@ -159,7 +159,11 @@ func TestFailuresByKind(t *testing.T) {
 		"unknown metric":         {"export const options = {thresholds: {nope: ['count>1']}}; export default function () {}", runner.InvalidConfig, `"nope"`},
 		"bad threshold":          {"export const options = {thresholds: {iterations: ['p(95)<1', 'x']}}; export default function () {}", runner.InvalidConfig, "want one of count, rate"},
 		"bad option":             {"export const options = {vus: -1, duration: '-1s'}; export default function () {}", runner.InvalidConfig, "vus: -1, want at least 1\nduration: -1s"},
-		"option not there":       {"export const options = {stages: [{duration: '1s', target: 1}], scenarios: {}}; export default function () {}", runner.InvalidConfig, "options.stages is not in the built-in runner; use a k6 build"},
+		"option not there":       {"export const options = {dns: {ttl: '0'}}; export default function () {}", runner.InvalidConfig, "options.dns is not in the built-in runner; use a k6 build"},
+		"two ways to say":        {"export const options = {stages: [{duration: '1s', target: 1}], scenarios: {}}; export default function () {}", runner.InvalidConfig, "stages and scenarios are two ways"},
+		"no such exec":           {"export const options = {scenarios: {a: {executor: 'shared-iterations', exec: 'go'}}};", runner.InvalidConfig, "scenarios.a.exec: the script exports no function \"go\""},
+		"abort in setup":         {"import exec from 'k6/execution'; export function setup() { exec.test.abort('no data'); } export default function () {}", runner.AbortedByScript, "test aborted: no data"},
+		"abort in init":          {"import exec from 'k6/execution'; exec.test.abort(); export default function () {}", runner.AbortedByScript, "test aborted"},
 		"does not parse":         {"export default function ( {", runner.ScriptException, "/main.js:1:"},
 		"init throws":            {"throw new Error('early'); export default function () {}", runner.ScriptException, "early"},
 		"init rejects":           {"await Promise.reject(new Error('early')); export default function () {}", runner.ScriptException, "early"},
@@ -168,7 +172,7 @@ func TestFailuresByKind(t *testing.T) {
 		"no default":             {"export function other() {}", runner.ScriptException, "no default function"},
 		"default is no function": {"export default 3;", runner.ScriptException, "no default function"},
 		"module not there":       {"import b from 'k6/browser'; export default function () {}", runner.ScriptException, "k6/browser is not in the built-in runner"},
-		"export not there":       {"import { CookieJar } from 'k6/http'; export default function () {}", runner.ScriptException, "CookieJar of k6/http is not in the built-in runner"},
+		"export not there":       {"import { OCSP_STATUS_GOOD } from 'k6/http'; export default function () {}", runner.ScriptException, "OCSP_STATUS_GOOD of k6/http is not in the built-in runner"},
 		"later VU's init throws": {"if (__VU > 0) throw new Error('only there'); export default function () {}", runner.ScriptException, "VU 1: Error: only there"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -232,7 +236,7 @@ func TestAnInterruptedRunTearsDownAndSummarizes(t *testing.T) {
 			assert.EqualValues(t, 1, out.Result.Interrupted)
 			assert.Zero(t, out.Result.Iterations)
 			assert.FileExists(t, export)
-			assert.Contains(t, out.Stdout, "METRICS")
+			assert.Contains(t, out.Stdout, "NETWORK")
 		})
 	}
 }
@@ -278,9 +282,9 @@ func TestPrecedenceOfOptions(t *testing.T) {
 	assert.Equal(t, []any{2, int64(4), []string{"avg"}}, []any{*o.VUs, *o.Iterations, o.SummaryTrendStats})
 	o = run([]string{"K6_VUS=1", "K6_ITERATIONS=3", "K6_SUMMARY_TREND_STATS=max,p(99)"}, runner.Options{})
 	assert.Equal(t, []any{1, int64(3), []string{"max", "p(99)"}}, []any{*o.VUs, *o.Iterations, o.SummaryTrendStats})
-	o = run([]string{"K6_VUS=1", "K6_ITERATIONS=3"}, runner.Options{Duration: ptr(time.Millisecond), SummaryTrendStats: []string{"med"}})
-	assert.Equal(t, []any{1, (*int64)(nil), time.Millisecond, []string{"med"}}, []any{*o.VUs, o.Iterations, *o.Duration, o.SummaryTrendStats})
-	for env, want := range map[string]string{"K6_VUS=many": `K6_VUS: "many" is not a whole number`, "K6_STAGES=1s:2": "K6_STAGES is not in the built-in runner"} {
+	o = run([]string{"K6_VUS=1", "K6_ITERATIONS=3"}, runner.Options{Duration: ptr(time.Second), SummaryTrendStats: []string{"med"}})
+	assert.Equal(t, []any{1, (*int64)(nil), time.Second, []string{"med"}}, []any{*o.VUs, o.Iterations, *o.Duration, o.SummaryTrendStats})
+	for env, want := range map[string]string{"K6_VUS=many": `K6_VUS: "many" is not a whole number`, "K6_DNS=ttl=0": "K6_DNS is not in the built-in runner"} {
 		out := scripttest.Run(t, src, func(c *runner.Config) { c.Environ = []string{env} })
 		assert.Equal(t, runner.InvalidConfig, runner.KindOf(out.Err))
 		assert.ErrorContains(t, out.Err, want)

@@ -69,14 +69,17 @@ func TestGlobals(t *testing.T) {
 		const initVU = __VU;
 		export function setup() { console.log('setup', __VU); }
 		export default function (data) {
-			console.log(['fetch', 'URL', 'Buffer', 'process', 'require', 'window'].filter((n) => typeof globalThis[n] !== 'undefined').length,
-				initVU === __VU, __ITER, data, __ENV.A, __ENV.B);
-			try { open('x'); } catch (e) { console.log(String(e)); }
+			console.log(['fetch', 'URL', 'URLSearchParams', 'Buffer', 'process', 'window', 'self', 'document', 'WebSocket', 'XMLHttpRequest', 'Blob', 'File',
+				'FormData', 'ReadableStream', 'setImmediate', 'queueMicrotask', 'structuredClone', 'performance', 'atob', 'btoa', 'Headers', 'Request', 'Response',
+				'AbortController', 'Event', 'EventTarget', 'navigator', 'alert', 'Deno', '__dirname'].filter((n) => n in globalThis).length,
+				initVU === __VU, __ITER, data, __ENV.A, __ENV.B, global === globalThis);
+			for (const f of [open, require]) { try { f('x'); } catch (e) { console.log(String(e)); } }
 		}`, func(c *runner.Config) { c.Env = map[string]string{"A": "a"} })
 	require.NoError(t, out.Err)
 	require.Contains(t, out.Console, "setup 0")
-	assert.Contains(t, out.Console, "0 true 0 undefined a undefined")
+	assert.Contains(t, out.Console, "0 true 0 undefined a undefined true")
 	assert.Contains(t, out.Console, "Error: open() works in the init context only (the script's top level)")
+	assert.Contains(t, out.Console, "Error: require() works in the init context only (the script's top level)")
 }
 
 func TestSetupDataIsEachVUsOwnCopy(t *testing.T) {
@@ -95,10 +98,13 @@ func TestHandleSummaryThatFailsLeavesTheUsualSummary(t *testing.T) {
 	for _, body := range []string{"throw new Error('no summary')", "return 'no summary'", "return {stdout: 3}"} {
 		out := scripttest.Run(t, "export default function () {} export function handleSummary() { "+body+" }", func(c *runner.Config) { c.NoSummary = false })
 		require.NoError(t, out.Err)
-		assert.Contains(t, out.Stdout, "METRICS", body)
+		assert.Contains(t, out.Stdout, "EXECUTION", body)
 		assert.Contains(t, strings.Join(out.Log, "\n"), "handleSummary() failed", body)
 	}
-	out := scripttest.Run(t, "export default function () {} export function handleSummary() {}", func(c *runner.Config) { c.NoSummary = false })
+	shown := func(c *runner.Config) { c.NoSummary = false }
+	out := scripttest.Run(t, "export default function () {} export function handleSummary() {}", shown)
+	assert.Contains(t, out.Stdout, "EXECUTION", "nothing returned leaves it to the runner")
+	out = scripttest.Run(t, "export default function () {} export function handleSummary() { return {} }", shown)
 	assert.Empty(t, out.Stdout)
 	out = scripttest.Run(t, "export default function () {} export function handleSummary() { return {stdout: 'x'} }")
 	assert.Empty(t, out.Stdout, "--no-summary")

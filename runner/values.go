@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/retrylab/retrylab/runner/executor"
 	"github.com/retrylab/retrylab/runner/thresholds"
 )
 
@@ -81,6 +82,19 @@ func duration(to **time.Duration, v any) error {
 		return nil
 	}
 	return fmt.Errorf("%s is no duration: want text like \"1m30s\" or a number of milliseconds", show(v))
+}
+
+func segment(to **executor.Segment, v any) error {
+	t, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("%s is no segment: want text like \"1/4:1/2\"", show(v))
+	}
+	s, err := executor.ParseSegment(t)
+	if err != nil {
+		return err
+	}
+	*to = &s
+	return nil
 }
 
 func milliseconds(ms float64) (time.Duration, error) {

@@ -2,53 +2,123 @@ package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 )
 
+// MinLength is the shortest that an executor may start iterations for, as in k6.
+const MinLength = time.Second
+
+// MaxVUs is the most virtual users that an executor may have, as in k6.
+const MaxVUs = 100_000_000
+
+// faults collects what is wrong.
+type faults []error
+
+func (f *faults) add(bad bool, format string, args ...any) {
+	if bad {
+		*f = append(*f, fmt.Errorf(format, args...))
+	}
+}
+
+func (f faults) join() error { return errors.Join(f...) }
+
+func (f *faults) users(key string, n int64) {
+	f.add(n < 1, "%s: %d, want at least 1", key, n)
+	f.add(n > MaxVUs, "%s: %d, want at most %d", key, n, MaxVUs)
+}
+
+func (f *faults) length(key string, d time.Duration) {
+	f.add(d < MinLength, "%s: %s, want at least %s", key, d, MinLength)
+}
+
 // ConstantVUs loops a fixed number of virtual users for a time.
 type ConstantVUs struct {
-	Users        int
+	VUs          int64
 	Duration     time.Duration
-	GracefulStop time.Duration
+	GracefulStop time.Duration // how long what still runs then may go on
 }
 
-var _ Executor = ConstantVUs{}
-
-// VUs is how many virtual users Run must be given.
-func (c ConstantVUs) VUs() int { return c.Users }
-
-// Length is the duration.
-func (c ConstantVUs) Length() time.Duration { return c.Duration }
-
-// Iterations is 0: time decides.
-func (c ConstantVUs) Iterations() int64 { return 0 }
+// Type is k6's name of it.
+func (ConstantVUs) Type() string { return "constant-vus" }
 
 // Describe is the executor in a few words.
-func (c ConstantVUs) Describe() string {
-	return fmt.Sprintf("%d looping VUs for %s (gracefulStop: %s)", c.Users, c.Duration, c.GracefulStop)
+func (e ConstantVUs) Describe() string {
+	return fmt.Sprintf("%d looping VUs for %s (gracefulStop: %s)", e.VUs, e.Duration, e.GracefulStop)
 }
+
+// Validate names everything that is wrong with it.
+func (e ConstantVUs) Validate() error {
+	var f faults
+	f.users("vus", e.VUs)
+	f.length("duration", e.Duration)
+	return f.join()
+}
+
+// In is the part of a segment.
+func (e ConstantVUs) In(s Segment) Executor {
+	e.VUs = s.Scale(e.VUs)
+	return e
+}
+
+// Plan is how many virtual users it needs.
+func (e ConstantVUs) Plan() []Step { return flat(int(e.VUs), e.Duration+e.GracefulStop) }
+
+// Length is the duration.
+func (e ConstantVUs) Length() time.Duration { return e.Duration }
+
+// Iterations is 0: time decides.
+func (e ConstantVUs) Iterations() int64 { return 0 }
 
 // Run loops the virtual users until the duration is over, and gives what runs
 // then the graceful stop to end.
-func (c ConstantVUs) Run(ctx context.Context, scenario string, vus []VU, s *State) {
-	crew(ctx, scenario, vus, s, c.Duration, c.GracefulStop, func() bool { return true })
+func (e ConstantVUs) Run(ctx context.Context, s *Scenario) {
+	s.crew(ctx, int(e.VUs), e.Duration, e.GracefulStop, func(v VU, may func() bool) {
+		for may() {
+			s.count(v.Iterate())
+		}
+	})
 }
 
 // SharedIterations splits a fixed number of iterations among virtual users:
 // the fast ones run more of them.
 type SharedIterations struct {
-	Users        int
-	Total        int64
+	VUs, Total   int64
 	MaxDuration  time.Duration
 	GracefulStop time.Duration
 }
 
-var _ Executor = SharedIterations{}
+// Type is k6's name of it.
+func (SharedIterations) Type() string { return "shared-iterations" }
 
-// VUs is how many virtual users Run must be given.
-func (e SharedIterations) VUs() int { return e.Users }
+// Describe is the executor in a few words.
+func (e SharedIterations) Describe() string {
+	return fmt.Sprintf("%d iterations shared among %d VUs (maxDuration: %s, gracefulStop: %s)",
+		e.Total, e.VUs, e.MaxDuration, e.GracefulStop)
+}
+
+// Validate names everything that is wrong with it.
+func (e SharedIterations) Validate() error {
+	var f faults
+	f.users("vus", e.VUs)
+	f.add(e.Total < 1, "iterations: %d, want at least 1", e.Total)
+	f.add(e.Total >= 1 && e.VUs >= 1 && e.Total < e.VUs, "iterations: %d, want at least as many as there are VUs (%d)", e.Total, e.VUs)
+	f.length("maxDuration", e.MaxDuration)
+	return f.join()
+}
+
+// In is the part of a segment: the iterations go with the virtual users.
+func (e SharedIterations) In(s Segment) Executor {
+	users := s.of(e.VUs)
+	e.VUs, e.Total = users.Scale(e.VUs), users.Scale(e.Total)
+	return e
+}
+
+// Plan is how many virtual users it needs.
+func (e SharedIterations) Plan() []Step { return flat(int(e.VUs), e.MaxDuration+e.GracefulStop) }
 
 // Length is the longest that iterations are started.
 func (e SharedIterations) Length() time.Duration { return e.MaxDuration }
@@ -56,15 +126,70 @@ func (e SharedIterations) Length() time.Duration { return e.MaxDuration }
 // Iterations is the total.
 func (e SharedIterations) Iterations() int64 { return e.Total }
 
-// Describe is the executor in a few words.
-func (e SharedIterations) Describe() string {
-	return fmt.Sprintf("%d iterations shared among %d VUs (maxDuration: %s, gracefulStop: %s)",
-		e.Total, e.Users, e.MaxDuration, e.GracefulStop)
+// Run starts iterations until there were enough or the time is over, and then
+// gives what runs the graceful stop to end. Those that never started are
+// dropped.
+func (e SharedIterations) Run(ctx context.Context, s *Scenario) {
+	var next, started atomic.Int64
+	s.crew(ctx, int(e.VUs), e.MaxDuration, e.GracefulStop, func(v VU, may func() bool) {
+		for may() && next.Add(1) <= e.Total {
+			started.Add(1)
+			s.count(v.Iterate())
+		}
+	})
+	s.drop(e.Total - started.Load())
 }
 
-// Run starts iterations until there were enough or the time is over, and then
-// gives what runs the graceful stop to end.
-func (e SharedIterations) Run(ctx context.Context, scenario string, vus []VU, s *State) {
+// PerVUIterations has each virtual user run a fixed number of iterations.
+type PerVUIterations struct {
+	VUs, Each    int64
+	MaxDuration  time.Duration
+	GracefulStop time.Duration
+}
+
+// Type is k6's name of it.
+func (PerVUIterations) Type() string { return "per-vu-iterations" }
+
+// Describe is the executor in a few words.
+func (e PerVUIterations) Describe() string {
+	return fmt.Sprintf("%d iterations for each of %d VUs (maxDuration: %s, gracefulStop: %s)",
+		e.Each, e.VUs, e.MaxDuration, e.GracefulStop)
+}
+
+// Validate names everything that is wrong with it.
+func (e PerVUIterations) Validate() error {
+	var f faults
+	f.users("vus", e.VUs)
+	f.add(e.Each < 1, "iterations: %d, want at least 1", e.Each)
+	f.add(e.VUs > 0 && e.Each > math.MaxInt64/e.VUs, "iterations: %d for each of %d VUs are too many", e.Each, e.VUs)
+	f.length("maxDuration", e.MaxDuration)
+	return f.join()
+}
+
+// In is the part of a segment.
+func (e PerVUIterations) In(s Segment) Executor {
+	e.VUs = s.Scale(e.VUs)
+	return e
+}
+
+// Plan is how many virtual users it needs.
+func (e PerVUIterations) Plan() []Step { return flat(int(e.VUs), e.MaxDuration+e.GracefulStop) }
+
+// Length is the longest that iterations are started.
+func (e PerVUIterations) Length() time.Duration { return e.MaxDuration }
+
+// Iterations is the total.
+func (e PerVUIterations) Iterations() int64 { return e.VUs * e.Each }
+
+// Run lets each virtual user run its iterations, or as many as there is time
+// for. The others are dropped.
+func (e PerVUIterations) Run(ctx context.Context, s *Scenario) {
 	var started atomic.Int64
-	crew(ctx, scenario, vus, s, e.MaxDuration, e.GracefulStop, func() bool { return started.Add(1) <= e.Total })
+	s.crew(ctx, int(e.VUs), e.MaxDuration, e.GracefulStop, func(v VU, may func() bool) {
+		for i := int64(0); i < e.Each && may(); i++ {
+			started.Add(1)
+			s.count(v.Iterate())
+		}
+	})
+	s.drop(e.Iterations() - started.Load())
 }

@@ -2,6 +2,8 @@ package metrics
 
 import (
 	"context"
+	"math"
+	"slices"
 	"sync"
 	"time"
 )
@@ -62,13 +64,23 @@ type Check struct {
 	Passes, Fails int64
 }
 
-// Engine collects the samples of all buffers into the metrics' sinks.
+// Output takes the samples of a run in addition to the sinks.
+type Output interface {
+	// Add gets samples as the engine collects them, in each producer's order. It
+	// is called by one goroutine at a time, never by one that pushes samples,
+	// and must not keep the slice.
+	Add(samples []Sample)
+}
+
+// Engine collects the samples of all buffers into the metrics' sinks. A sample
+// that is not a number is dropped.
 type Engine struct {
 	mu       sync.Mutex // sinks, checks
 	registry *Registry
 	checks   []*Check
 	checkAt  map[[2]string]*Check
 	checksOf *Metric
+	outputs  []Output
 
 	bufMu   sync.Mutex
 	buffers []*Buffer
@@ -85,6 +97,9 @@ func NewEngine(r *Registry) *Engine {
 // CountChecks also counts the samples of this rate for each group and name,
 // their tags group and check. Call it before Start.
 func (e *Engine) CountChecks(m *Metric) { e.checksOf = m }
+
+// Attach hands all samples to an output, too. Call it before Start.
+func (e *Engine) Attach(o Output) { e.outputs = append(e.outputs, o) }
 
 // NewBuffer returns a buffer that the engine collects from.
 func (e *Engine) NewBuffer() *Buffer {
@@ -146,7 +161,8 @@ func (e *Engine) collect() {
 	buffers := e.buffers
 	e.bufMu.Unlock()
 	for _, b := range buffers {
-		samples := b.take()
+		taken := b.take()
+		samples := slices.DeleteFunc(taken, func(s Sample) bool { return math.IsNaN(s.Value) })
 		for i := range samples {
 			s := &samples[i]
 			s.Metric.add(s)
@@ -154,7 +170,12 @@ func (e *Engine) collect() {
 				e.count(s)
 			}
 		}
-		b.give(samples)
+		if len(samples) > 0 {
+			for _, o := range e.outputs {
+				o.Add(samples)
+			}
+		}
+		b.give(taken)
 	}
 }
 

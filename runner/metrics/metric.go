@@ -2,8 +2,9 @@ package metrics
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
-	"sort"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -80,6 +81,10 @@ func (m *Metric) Sink() Sink { return m.sink }
 // been kept by [Metric.Keep].
 func (m *Metric) Shown() bool { return m.keep || !m.sink.Empty() }
 
+// Submetrics are the parts of the metric that [Registry.Find] has made. Like
+// Find, do not call it while others call Find.
+func (m *Metric) Submetrics() []*Metric { return m.subs }
+
 // Keep shows the metric, and the one it is a part of, even without samples.
 func (m *Metric) Keep() {
 	m.keep = true
@@ -130,7 +135,7 @@ func (r *Registry) Register(name string, kind Kind, contains Contains) (*Metric,
 	m, ok := r.metrics[name]
 	switch {
 	case !ok:
-		m = &Metric{Name: name, Kind: kind, Contains: contains, sink: newSink(kind)}
+		m = &Metric{Name: name, Kind: kind, Contains: contains, sink: NewSink(kind)}
 		r.metrics[name] = m
 	case m.Kind != kind:
 		return nil, fmt.Errorf("metric %q already exists as a %s, not a %s", name, m.Kind, kind)
@@ -170,21 +175,21 @@ func (r *Registry) Find(key string) (*Metric, error) {
 			return sub, nil
 		}
 	}
-	sub := &Metric{Name: key, Kind: m.Kind, Contains: m.Contains, Parent: m, Filter: filter, sink: newSink(m.Kind)}
+	sub := &Metric{Name: key, Kind: m.Kind, Contains: m.Contains, Parent: m, Filter: filter, sink: NewSink(m.Kind)}
 	m.subs = append(m.subs, sub)
 	return sub, nil
 }
 
-// All returns every metric and submetric, by name.
+// All returns every metric, by name, and after each its submetrics, by name.
 func (r *Registry) All() []*Metric {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	out := make([]*Metric, 0, len(r.metrics))
-	for _, m := range r.metrics {
+	for _, name := range slices.Sorted(maps.Keys(r.metrics)) {
+		m := r.metrics[name]
 		out = append(out, m)
-		out = append(out, m.subs...)
+		out = append(out, slices.SortedFunc(slices.Values(m.subs), func(a, b *Metric) int { return strings.Compare(a.Name, b.Name) })...)
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
 }
 

@@ -1,10 +1,6 @@
 package metrics
 
-import (
-	"math"
-	"slices"
-	"time"
-)
+import "time"
 
 // Sink is the aggregate of a metric's samples. Sinks are not safe for
 // concurrent use.
@@ -15,7 +11,8 @@ type Sink interface {
 	Empty() bool
 }
 
-func newSink(k Kind) Sink {
+// NewSink returns an empty sink for metrics of a kind.
+func NewSink(k Kind) Sink {
 	switch k {
 	case Counter:
 		return &CounterSink{}
@@ -68,6 +65,9 @@ func (g *GaugeSink) Add(v float64, at int64) {
 	g.Min, g.Max = min(g.Min, v), max(g.Max, v)
 }
 
+// At is the time of the latest sample, in nanoseconds since 1970.
+func (g *GaugeSink) At() int64 { return g.at }
+
 // Empty says that no sample was added.
 func (g *GaugeSink) Empty() bool { return g.n == 0 }
 
@@ -91,60 +91,4 @@ func (r *RateSink) Rate() float64 {
 		return 0
 	}
 	return float64(r.Passes) / float64(r.Total)
-}
-
-// TrendSink keeps every value. Its zero value is ready; all of its statistics
-// are 0 while it is empty.
-type TrendSink struct {
-	values   []float64
-	sorted   int // values[:sorted] are in order
-	sum      float64
-	min, max float64
-}
-
-// Add takes one sample in.
-func (t *TrendSink) Add(v float64, _ int64) {
-	if len(t.values) == 0 {
-		t.min, t.max = v, v
-	}
-	t.values = append(t.values, v)
-	t.sum += v
-	t.min, t.max = min(t.min, v), max(t.max, v)
-}
-
-// Empty says that no sample was added.
-func (t *TrendSink) Empty() bool { return len(t.values) == 0 }
-
-// Count is how many samples there are.
-func (t *TrendSink) Count() uint64 { return uint64(len(t.values)) }
-
-// Min is the least value.
-func (t *TrendSink) Min() float64 { return t.min }
-
-// Max is the greatest value.
-func (t *TrendSink) Max() float64 { return t.max }
-
-// Avg is the arithmetic mean.
-func (t *TrendSink) Avg() float64 {
-	if len(t.values) == 0 {
-		return 0
-	}
-	return t.sum / float64(len(t.values))
-}
-
-// Percentile is the value at pct of 100, interpolated linearly between the
-// two that are next to it, as k6 does. It is 0 for a pct outside of [0, 100].
-func (t *TrendSink) Percentile(pct float64) float64 {
-	n := len(t.values)
-	if n == 0 || !(pct >= 0 && pct <= 100) {
-		return 0
-	}
-	if t.sorted != n {
-		slices.Sort(t.values)
-		t.sorted = n
-	}
-	pos := pct / 100 * float64(n-1)
-	lo, hi := math.Floor(pos), math.Ceil(pos)
-	a, b := t.values[int(lo)], t.values[int(hi)]
-	return a + (b-a)*(pos-lo)
 }

@@ -2,7 +2,8 @@ package modules
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 
 	"github.com/grafana/sobek"
 )
@@ -17,10 +18,12 @@ type goRecord struct {
 	sorted  []string
 }
 
-var _ sobek.ModuleRecord = (*goRecord)(nil)
+var _ sobek.CyclicModuleRecord = (*goRecord)(nil)
 
 // Link has nothing to do: a Go module imports nothing.
-func (r *goRecord) Link() error { return nil }
+func (r *goRecord) Link() error                  { return nil }
+func (r *goRecord) InitializeEnvironment() error { return nil }
+func (r *goRecord) RequestedModules() []string   { return nil }
 
 func (r *goRecord) GetExportedNames(callback func([]string), _ ...sobek.ModuleRecord) bool {
 	callback(r.sorted)
@@ -37,14 +40,12 @@ func (r *goRecord) ResolveExport(name string, _ ...sobek.ResolveSetElement) (*so
 
 // Evaluate hands out the runtime's instance, making it at first.
 func (r *goRecord) Evaluate(rt *sobek.Runtime) *sobek.Promise {
-	p, resolve, reject := rt.NewPromise()
-	inst, err := r.instance(rt)
-	if err != nil {
-		_ = reject(err)
-	} else {
-		_ = resolve(inst)
-	}
-	return p
+	return rt.CyclicModuleRecordEvaluate(r, r.loader.resolve)
+}
+
+// Instantiate is the runtime's instance, made at first.
+func (r *goRecord) Instantiate(rt *sobek.Runtime) (sobek.CyclicModuleInstance, error) {
+	return r.instance(rt)
 }
 
 func (r *goRecord) instance(rt *sobek.Runtime) (*goInstance, error) {
@@ -65,14 +66,12 @@ func (r *goRecord) instance(rt *sobek.Runtime) (*goInstance, error) {
 	}
 	if ex.Default != nil {
 		inst.values["default"] = rt.ToValue(ex.Default)
+		if len(ex.Named) == 0 {
+			inst.alone, _ = inst.values["default"].(*sobek.Object)
+		}
 	} else if _, ok := inst.values["default"]; !ok {
 		o := rt.NewObject()
-		names := make([]string, 0, len(inst.values))
-		for name := range inst.values {
-			names = append(names, name)
-		}
-		sort.Strings(names)
-		for _, name := range names {
+		for _, name := range slices.Sorted(maps.Keys(inst.values)) {
 			if err := o.Set(name, inst.values[name]); err != nil {
 				return nil, fmt.Errorf("import %s: %w", r.name, err)
 			}
@@ -84,13 +83,33 @@ func (r *goRecord) instance(rt *sobek.Runtime) (*goInstance, error) {
 		r.names = make(map[string]struct{}, len(inst.values))
 		for name := range inst.values {
 			r.names[name] = struct{}{}
-			r.sorted = append(r.sorted, name)
 		}
-		sort.Strings(r.sorted)
+		if inst.alone != nil {
+			for _, name := range inst.alone.Keys() {
+				r.names[name] = struct{}{}
+			}
+		}
+		r.sorted = slices.Sorted(maps.Keys(r.names))
 	}
 	return inst, nil
 }
 
-type goInstance struct{ values map[string]sobek.Value }
+// goInstance is an instance. Where the default export, an object, is the only
+// one, its properties can be imported by name; they are read when they are used.
+type goInstance struct {
+	values map[string]sobek.Value
+	alone  *sobek.Object // the default export; nil if there are others
+}
 
-func (i *goInstance) GetBindingValue(name string) sobek.Value { return i.values[name] }
+func (i *goInstance) GetBindingValue(name string) sobek.Value {
+	if v, ok := i.values[name]; ok || i.alone == nil {
+		return v
+	}
+	return i.alone.Get(name)
+}
+
+func (i *goInstance) HasTLA() bool { return false }
+
+func (i *goInstance) ExecuteModule(*sobek.Runtime, func(any) error, func(any) error) (sobek.CyclicModuleInstance, error) {
+	return i, nil
+}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"strings"
 	"sync"
 
@@ -17,22 +16,36 @@ var ErrNoScript = errors.New("cannot read the script")
 
 const useK6 = "use a k6 build (see README)"
 
-// Loader resolves, parses and compiles each source of a run once. Load is
-// called once; after that a Loader is safe for concurrent use.
+// Loader resolves, parses and compiles each source of a run once. Until Lock it
+// is used by the first virtual user alone; after that it is safe for
+// concurrent use and gives only what it has given before.
 type Loader struct {
 	read      func(path string) ([]byte, error)
 	factories map[string]Factory
 	log       logrus.FieldLogger
 
 	mu      sync.Mutex
-	sources map[string]*sobek.SourceTextModuleRecord
+	sources map[string]source
 	paths   map[sobek.ModuleRecord]string
 	gomods  map[string]*goRecord
-	files   map[string][]byte
+	files   map[string]file
 	users   map[*sobek.Runtime]*user
-	first   *sobek.Runtime // while Load runs
+	first   *sobek.Runtime // from Load to Lock
+	locked  bool
 	misses  []miss
 	lower   map[string]bool // sources that are lowered to older syntax
+}
+
+// file is what came of reading a file.
+type file struct {
+	data []byte
+	err  error
+}
+
+// source is what came of parsing a source.
+type source struct {
+	record sobek.CyclicModuleRecord
+	err    error
 }
 
 type user struct {
@@ -45,19 +58,21 @@ type user struct {
 func NewLoader(read func(path string) ([]byte, error), factories map[string]Factory, log logrus.FieldLogger) *Loader {
 	return &Loader{
 		read: read, factories: factories, log: log,
-		sources: make(map[string]*sobek.SourceTextModuleRecord),
+		sources: make(map[string]source),
 		paths:   make(map[sobek.ModuleRecord]string),
 		gomods:  make(map[string]*goRecord),
-		files:   make(map[string][]byte),
+		files:   make(map[string]file),
 		users:   make(map[*sobek.Runtime]*user),
 		lower:   make(map[string]bool),
 	}
 }
 
-// Attach names the virtual user that a runtime belongs to; call it before the
-// runtime evaluates anything, and the returned function when it is done with.
+// Attach names the virtual user that a runtime belongs to, and gives the
+// runtime import() and import.meta.resolve; call it before the runtime evaluates
+// anything, and the returned function when it is done with.
 func (l *Loader) Attach(vu VU) (detach func()) {
 	rt := vu.Runtime()
+	l.installImports(vu)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.users[rt] = &user{vu: vu, instances: make(map[string]*goInstance)}
@@ -82,7 +97,6 @@ func (l *Loader) Load(script string, vu VU) (*Script, error) {
 		return nil, fmt.Errorf("%w %q: %w", ErrNoScript, script, err)
 	}
 	l.first = vu.Runtime()
-	defer func() { l.first = nil }()
 	for {
 		record, err := l.source(script, src)
 		if err != nil {
@@ -119,7 +133,8 @@ func (l *Loader) explain(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, m := range l.misses {
-		if strings.Contains(err.Error(), fmt.Sprintf("%q does not provide an export named %q", m.module, m.name)) {
+		// A published library is asked for with its version.
+		if text := err.Error(); strings.Contains(text, `"`+m.module) && strings.Contains(text, fmt.Sprintf("does not provide an export named %q", m.name)) {
 			return fmt.Errorf("%s of %s is not in the built-in runner; %s", m.name, m.module, useK6)
 		}
 	}
@@ -139,102 +154,118 @@ func (l *Loader) missed(module, name string) {
 	l.misses = append(l.misses, miss{module, name})
 }
 
-// resolve is sobek's hook: the module that a specifier means in a referrer.
-func (l *Loader) resolve(referrer any, specifier string) (sobek.ModuleRecord, error) {
-	from := "the script"
-	dir := "/"
-	if m, ok := referrer.(sobek.ModuleRecord); ok {
-		l.mu.Lock()
-		p, ok := l.paths[m]
-		l.mu.Unlock()
-		if ok {
-			from, dir = p, path.Dir(p)
-		}
-	}
-	if f, ok := l.factories[specifier]; ok {
-		return l.goModule(specifier, f)
-	}
-	switch {
-	case specifier == "k6" || strings.HasPrefix(specifier, "k6/"):
-		return nil, fmt.Errorf("%s is not in the built-in runner; %s", specifier, useK6)
-	case strings.HasPrefix(specifier, "file://"):
-		specifier = strings.TrimPrefix(specifier, "file://")
-	case strings.Contains(specifier, "://"):
-		return nil, fmt.Errorf("import of %q in %s: the built-in runner fetches no remote modules; keep a local copy, or %s", specifier, from, useK6)
-	case !strings.HasPrefix(specifier, "./") && !strings.HasPrefix(specifier, "../") && !strings.HasPrefix(specifier, "/"):
-		return nil, fmt.Errorf("import of %q in %s: want a k6 module or a path that begins with ./, ../ or /", specifier, from)
-	}
-	file := specifier
-	if !strings.HasPrefix(file, "/") {
-		file = path.Join(dir, file)
-	}
-	file = path.Clean(file)
+// Lock ends the time in which modules and files are found: what the first
+// virtual user's init code did not ask for cannot be had any more.
+func (l *Loader) Lock() {
 	l.mu.Lock()
-	record, ok := l.sources[file]
-	l.mu.Unlock()
-	if ok {
-		return record, nil
-	}
-	src, err := l.read(file)
-	if err != nil {
-		reason := err
-		if errors.Is(err, fs.ErrNotExist) {
-			reason = errors.New("no such file")
-		}
-		return nil, fmt.Errorf("import of %q in %s: %s: %w", specifier, from, file, reason)
-	}
-	return l.source(file, src)
+	defer l.mu.Unlock()
+	l.locked, l.first = true, nil
 }
 
-func (l *Loader) goModule(name string, f Factory) (sobek.ModuleRecord, error) {
+// errLocked says that a module or a file comes too late.
+var errLocked = errors.New("the first run of the init code (__VU is 0) did not ask for it, so that it cannot be had now")
+
+// resolve is sobek's hook: the module that a specifier means in a referrer.
+func (l *Loader) resolve(referrer any, specifier string) (sobek.ModuleRecord, error) {
+	return l.find(l.pathOf(referrer), specifier)
+}
+
+// pathOf is the file of a module; "" for what is none.
+func (l *Loader) pathOf(referrer any) string {
+	m, ok := referrer.(sobek.ModuleRecord)
+	if !ok {
+		return ""
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.paths[m]
+}
+
+// find is the module that a specifier means in the file from.
+func (l *Loader) find(from, specifier string) (sobek.CyclicModuleRecord, error) {
+	if key := libraryKey(specifier); l.factories[key] != nil {
+		return l.goModule(key, l.factories[key])
+	}
+	name, err := resolvePath(from, specifier)
+	if err != nil {
+		return nil, fmt.Errorf("import of %q in %s: %w", specifier, or(from, "the script"), err)
+	}
+	l.mu.Lock()
+	known, ok := l.sources[name]
+	locked := l.locked
+	l.mu.Unlock()
+	if ok {
+		return known.record, known.err
+	}
+	src, ok := librarySource(name)
+	if !ok {
+		src, err = l.ReadFile(name)
+	}
+	if err == nil && locked {
+		err = errLocked
+	}
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errors.New("no such file")
+		}
+		return nil, fmt.Errorf("import of %q in %s: %s: %w", specifier, or(from, "the script"), name, err)
+	}
+	return l.source(name, src)
+}
+
+func (l *Loader) goModule(name string, f Factory) (*goRecord, error) {
 	l.mu.Lock()
 	r, ok := l.gomods[name]
+	first := l.first
+	if !ok && l.locked {
+		l.mu.Unlock()
+		return nil, fmt.Errorf("import of %q: %w", name, errLocked)
+	}
 	if !ok {
 		r = &goRecord{loader: l, name: name, factory: f}
 		l.gomods[name] = r
 	}
 	l.mu.Unlock()
-	if !ok && l.first != nil {
+	if !ok && first != nil {
 		// The linker asks for names before anything is evaluated.
-		if _, err := r.instance(l.first); err != nil {
+		if _, err := r.instance(first); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-func (l *Loader) source(file string, src []byte) (*sobek.SourceTextModuleRecord, error) {
-	record, err := l.parse(file, string(src))
-	if err != nil {
-		return nil, err
-	}
+func (l *Loader) source(name string, src []byte) (sobek.CyclicModuleRecord, error) {
+	record, err := l.parse(name, string(src))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sources[file] = record
-	l.paths[record] = file
-	return record, nil
+	l.sources[name] = source{record, err}
+	if err == nil {
+		l.paths[record] = name
+	}
+	return record, err
 }
 
-// ReadFile reads a file for open(), once for all virtual users. The caller
-// must not change the bytes.
-func (l *Loader) ReadFile(file string) ([]byte, error) {
+// ReadFile reads a file, once for all virtual users. The caller must not change
+// the bytes.
+func (l *Loader) ReadFile(name string) ([]byte, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if b, ok := l.files[file]; ok {
-		return b, nil
+	f, ok := l.files[name]
+	if !ok {
+		if l.locked {
+			return nil, errLocked
+		}
+		f.data, f.err = l.read(name)
+		l.files[name] = f
 	}
-	b, err := l.read(file)
-	if err != nil {
-		return nil, err
-	}
-	l.files[file] = b
-	return b, nil
+	return f.data, f.err
 }
 
 // Script is a linked script.
 type Script struct {
 	loader *Loader
-	record *sobek.SourceTextModuleRecord
+	record sobek.CyclicModuleRecord
 	path   string
 }
 

@@ -1,45 +1,31 @@
 package modules_test
 
 import (
-	"context"
 	"errors"
 	"io/fs"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
 
 	"github.com/grafana/sobek"
-	"github.com/sirupsen/logrus"
 	"github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/retrylab/retrylab/runner/metrics"
 	"github.com/retrylab/retrylab/runner/modules"
 )
 
 // fakeVU is a virtual user with nothing but a runtime.
-type fakeVU struct{ rt *sobek.Runtime }
+type fakeVU struct {
+	modules.VU
+	rt *sobek.Runtime
+}
 
 func newVU() *fakeVU { return &fakeVU{rt: sobek.New()} }
 
-func (f *fakeVU) Runtime() *sobek.Runtime                 { return f.rt }
-func (f *fakeVU) Context() context.Context                { return context.Background() }
-func (f *fakeVU) InitContext() bool                       { return true }
-func (f *fakeVU) ID() uint64                              { return 0 }
-func (f *fakeVU) Iteration() int64                        { return -1 }
-func (f *fakeVU) Callback() func(func() error)            { return func(func() error) {} }
-func (f *fakeVU) Logger() logrus.FieldLogger              { return logrus.New() }
-func (f *fakeVU) Warn(string, string)                     {}
-func (f *fakeVU) Transport() http.RoundTripper            { return nil }
-func (f *fakeVU) Registry() *metrics.Registry             { return nil }
-func (f *fakeVU) Builtin() *metrics.Builtin               { return nil }
-func (f *fakeVU) Tags() *metrics.TagSet                   { return nil }
-func (f *fakeVU) SetTags(*metrics.TagSet)                 {}
-func (f *fakeVU) Push(context.Context, ...metrics.Sample) {}
-func (f *fakeVU) Settings() *modules.Settings             { return nil }
+func (f *fakeVU) Runtime() *sobek.Runtime { return f.rt }
+func (f *fakeVU) InitContext() bool       { return true }
 
 // world is a loader over files, with one module written in Go.
 type world struct {
@@ -65,6 +51,11 @@ func newWorld(files map[string]string) *world {
 		},
 		"k6/own": func(modules.VU) (modules.Exports, error) {
 			return modules.Exports{Named: map[string]any{"a": 1}, Default: "the default"}, nil
+		},
+		"k6/lone": func(vu modules.VU) (modules.Exports, error) {
+			o := vu.Runtime().NewObject()
+			n := 40
+			return modules.Exports{Default: o}, o.DefineAccessorProperty("next", vu.Runtime().ToValue(func() int { n++; return n }), nil, sobek.FLAG_FALSE, sobek.FLAG_TRUE)
 		},
 		"k6/broken": func(modules.VU) (modules.Exports, error) { return modules.Exports{}, errors.New("no such luck") },
 	}, log)
@@ -101,6 +92,7 @@ func TestImports(t *testing.T) {
 		"namespace":           {"main.js": `import * as f from 'k6/fake'; export const got = f.twice(21);`},
 		"default is them all": {"main.js": `import f from 'k6/fake'; export const got = f.twice(21);`},
 		"own default":         {"main.js": `import d, { a } from 'k6/own'; export const got = d === 'the default' && a === 1 ? 42 : 0;`},
+		"lone default":        {"main.js": `import d, { next } from 'k6/lone'; import * as all from 'k6/lone'; export const got = d.next === 41 && next === 42 && all.next === 43 && all.default === d ? 42 : 0;`},
 		"re-export":           {"main.js": `import { twice } from './lib/l.js'; export const got = twice(21);`, "lib/l.js": `export { twice } from 'k6/fake';`},
 		"star re-export":      {"main.js": `import { twice } from './l.js'; export const got = twice(21);`, "l.js": `export * from 'k6/fake';`},
 		"parent folder":       {"main.js": `import { x } from './lib/l.js'; export const got = x;`, "lib/l.js": `import { y } from '../y.js'; export const x = y;`, "y.js": `export const y = 42;`},
@@ -130,7 +122,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"module that is missing": {`import b from 'k6/browser';`, []string{"k6/browser is not in the built-in runner; use a k6 build (see README)"}},
 		"export that is missing": {`import { twice, jar } from 'k6/fake';`, []string{"jar of k6/fake is not in the built-in runner", "use a k6 build"}},
-		"remote module":          {`import x from 'https://jslib.k6.io/x.js';`, []string{`"https://jslib.k6.io/x.js"`, "/main.js", "no remote modules"}},
+		"remote module":          {`import x from 'https://example.com/x.js';`, []string{`"https://example.com/x.js"`, "/main.js", "no remote modules"}},
 		"missing file":           {`import x from './lib/gone.js';`, []string{`"./lib/gone.js"`, "in /main.js", "/lib/gone.js", "no such file"}},
 		"bare name":              {`import x from 'lodash';`, []string{`"lodash"`, "begins with ./"}},
 		"syntax":                 {"\n\nexport default function ( {", []string{"/main.js:3:"}},

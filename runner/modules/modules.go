@@ -5,13 +5,16 @@ package modules
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/grafana/sobek"
 	"github.com/sirupsen/logrus"
 
+	"github.com/retrylab/retrylab/runner/executor"
 	"github.com/retrylab/retrylab/runner/metrics"
 )
 
@@ -50,6 +53,49 @@ type VU interface {
 	Push(ctx context.Context, samples ...metrics.Sample)
 	// Settings are the run's options that modules look at.
 	Settings() *Settings
+	// Place is where the VU is in the run.
+	Place() Place
+	// Run is the run that the VU is part of.
+	Run() Run
+}
+
+// Place is where a virtual user is in a run.
+type Place struct {
+	IDInTest uint64 // the VU's number among those of all segments
+	// Scenario is nil outside of iterations; the numbers of the iteration mean
+	// nothing then. They count from 0: the VU's in the scenario, and the
+	// scenario's here and in all segments.
+	Scenario                                            *executor.Scenario
+	IterationInScenario, ScenarioInstance, ScenarioTest int64
+}
+
+// Run is the run as scripts may see it. It is safe for concurrent use.
+type Run interface {
+	// Options are those in force, as JSON.
+	Options() (json.RawMessage, error)
+	// Status is how far the run is. False: it has not begun.
+	Status() (RunStatus, bool)
+	// Abort ends the run at once; Fail lets it go on, and fails it in the end.
+	Abort(reason string)
+	Fail()
+}
+
+// RunStatus is how far a run is.
+type RunStatus struct {
+	Duration                time.Duration
+	Iterations, Interrupted int64
+	Active, VUs             int
+}
+
+// Aborted ends the run in which it is thrown.
+type Aborted struct{ Reason string }
+
+// Error is why the run was aborted.
+func (a *Aborted) Error() string {
+	if a.Reason == "" {
+		return "test aborted"
+	}
+	return "test aborted: " + a.Reason
 }
 
 // Settings are the options of a run that modules look at.
@@ -60,13 +106,29 @@ type Settings struct {
 	Throw bool
 	// DiscardResponseBodies reads bodies and keeps nothing of them.
 	DiscardResponseBodies bool
-	// MaxRedirects is how many redirects a request follows.
-	MaxRedirects int
-	// Batch and BatchPerHost bound the parallel requests of a batch.
+	// MaxRedirects is how many redirects a request follows. WarnRedirects logs
+	// when there are more.
+	MaxRedirects  int
+	WarnRedirects bool
+	// Batch and BatchPerHost bound the parallel requests of a batch; a
+	// BatchPerHost of 0 bounds nothing.
 	Batch, BatchPerHost int
 	// NoCookiesReset keeps cookies from one iteration to the next.
 	NoCookiesReset bool
+	// SystemTags are the tags that samples get by themselves.
+	SystemTags SystemTags
+	// Pacer spaces the HTTP requests of the run; nil does not.
+	Pacer *Pacer
+	// HTTPDebug logs HTTP requests and answers: "" not, "full" with their
+	// bodies, any other text without.
+	HTTPDebug string
 }
+
+// Why a connection was refused before it was made.
+var (
+	ErrBlockedHost = errors.New("hostname is blocked")
+	ErrBlockedIP   = errors.New("ip is blacklisted")
+)
 
 // Exports are what a Go module offers to one virtual user. The values are
 // anything that Runtime.ToValue takes.

@@ -1,6 +1,8 @@
 package modules
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -10,43 +12,57 @@ import (
 	"github.com/grafana/sobek/parser"
 )
 
-// parse compiles one source. TypeScript loses its types first; a source that
+// parse reads one source. TypeScript loses its types first; a source that
 // sobek cannot read is lowered to older syntax and tried again.
-func (l *Loader) parse(file, src string) (*sobek.SourceTextModuleRecord, error) {
-	isTS := strings.EqualFold(path.Ext(file), ".ts")
-	code := src
-	if isTS {
+func (l *Loader) parse(file, src string) (sobek.CyclicModuleRecord, error) {
+	loader, code := api.LoaderJS, src
+	if strings.EqualFold(path.Ext(file), ".ts") {
 		var err error
-		if code, err = transform(file, src, api.LoaderTS, api.ESNext); err != nil {
+		loader = api.LoaderTS
+		if code, err = transform(file, src, loader, api.ESNext); err != nil {
 			return nil, err
 		}
 	}
-	record, err := l.parseModule(file, code)
+	record, err := l.record(file, code)
 	if err == nil && !l.lower[file] {
 		return record, nil
-	}
-	loader := api.LoaderJS
-	if isTS {
-		loader = api.LoaderTS
 	}
 	lowered, terr := transform(file, src, loader, api.ES2017)
 	if terr != nil {
 		return nil, terr
 	}
-	record, lerr := l.parseModule(file, lowered)
-	if lerr != nil && err == nil {
+	record, lerr := l.record(file, lowered)
+	if lerr == nil {
+		return record, nil
+	}
+	if err == nil {
 		err = lerr
 	}
-	if lerr != nil {
-		return nil, fmt.Errorf("parse %s: %w", file, err)
-	}
-	return record, nil
+	return nil, fmt.Errorf("parse %s: %w", file, err)
 }
 
-func (l *Loader) parseModule(file, code string) (*sobek.SourceTextModuleRecord, error) {
+// record is the record of JavaScript that sobek can read: an ES module where
+// it imports, exports or awaits at its top level, and CommonJS elsewhere.
+func (l *Loader) record(file, code string) (sobek.CyclicModuleRecord, error) {
 	// Source maps that a file only points to are not read.
 	noFiles := parser.WithSourceMapLoader(func(string) ([]byte, error) { return nil, nil })
-	return sobek.ParseModule(file, code, l.resolve, noFiles)
+	module, err := parser.ParseFile(nil, file, code, 0, noFiles, parser.IsModule)
+	if err == nil && (len(module.ImportEntries) > 0 || len(module.ExportEntries) > 0 || module.HasTLA) {
+		return sobek.ModuleFromAST(module, l.resolve)
+	}
+	// The first line keeps its number, and the code may end with a comment.
+	wrapped, werr := parser.ParseFile(nil, file, "(function (module, exports) {"+code+"\n})", 0, noFiles)
+	if werr == nil && len(wrapped.Body) != 1 {
+		werr = errors.New("unbalanced brackets")
+	}
+	if werr != nil {
+		return nil, cmp.Or(err, werr)
+	}
+	program, err := sobek.CompileAST(wrapped, true)
+	if err != nil {
+		return nil, err
+	}
+	return &cjsRecord{name: file, program: program}, nil
 }
 
 func transform(file, src string, loader api.Loader, target api.Target) (string, error) {
@@ -54,7 +70,6 @@ func transform(file, src string, loader api.Loader, target api.Target) (string, 
 		Sourcefile: file,
 		Loader:     loader,
 		Target:     target,
-		Format:     api.FormatESModule,
 		Platform:   api.PlatformNeutral,
 		Charset:    api.CharsetUTF8,
 		Sourcemap:  api.SourceMapInline,

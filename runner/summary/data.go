@@ -1,5 +1,5 @@
-// Package summary is what a run amounts to: k6's two JSON shapes and the text
-// at the end of a run.
+// Package summary is what a run amounts to: k6's JSON shapes, the text at the
+// end of a run, and what merging the parts of a divided run needs.
 package summary
 
 import (
@@ -21,6 +21,9 @@ func DefaultTrendStats() []string { return []string{"avg", "min", "med", "max", 
 type Threshold struct {
 	Source string
 	OK     bool
+	// Aggregation is what was judged, as in `p(95)`, and Value how much it was.
+	Aggregation string
+	Value       float64
 }
 
 // Value is a named number of a metric.
@@ -65,13 +68,23 @@ type Group struct {
 // Data is a finished run.
 type Data struct {
 	Root       *Group
-	Metrics    []Metric // by name
+	Metrics    []Metric // by name, submetrics after their metric
 	TrendStats []string
 	TimeUnit   string
-	NoColor    bool
-	StdoutTTY  bool
-	StderrTTY  bool
-	Duration   time.Duration
+	// Mode is how much the text tells, and which metrics are in the
+	// machine-readable summary.
+	Mode Mode
+	// Parts are the groups and scenarios by themselves; the text of the mode
+	// full has them. Nil means none.
+	Parts *Part
+	// Script is the script's source.
+	Script string
+	// Ended is when the run ended.
+	Ended     time.Time
+	NoColor   bool
+	StdoutTTY bool
+	StderrTTY bool
+	Duration  time.Duration
 	// SetupData is what setup returned, as JSON; nil if there is no setup.
 	SetupData json.RawMessage
 }
@@ -83,19 +96,27 @@ func Collect(r *metrics.Registry, e *metrics.Engine, set *thresholds.Set, trendS
 	verdicts := make(map[string][]Threshold)
 	for _, of := range set.All() {
 		for _, t := range of.List {
-			verdicts[of.Metric.Name] = append(verdicts[of.Metric.Name], Threshold{Source: t.Source, OK: !t.Failed})
+			verdicts[of.Metric.Name] = append(verdicts[of.Metric.Name], Threshold{
+				Source: t.Source, OK: !t.Failed, Aggregation: t.Expr.Name(), Value: t.Value,
+			})
 		}
 	}
 	for _, m := range r.All() {
 		if !m.Shown() {
 			continue
 		}
-		d.Metrics = append(d.Metrics, Metric{
-			Name: m.Name, Type: m.Kind.String(), Contains: m.Contains.String(),
-			Values: values(m.Sink(), trendStats, run), Thresholds: verdicts[m.Name], Empty: m.Sink().Empty(),
-		})
+		out := metric(m, m.Sink(), trendStats, run)
+		out.Thresholds = verdicts[m.Name]
+		d.Metrics = append(d.Metrics, out)
 	}
 	return d
+}
+
+// metric is a metric with the values of a sink: its own, or a part's.
+func metric(m *metrics.Metric, s metrics.Sink, stats []string, run time.Duration) Metric {
+	return Metric{
+		Name: m.Name, Type: m.Kind.String(), Contains: m.Contains.String(), Values: values(s, stats, run), Empty: s.Empty(),
+	}
 }
 
 func values(s metrics.Sink, stats []string, run time.Duration) []Value {

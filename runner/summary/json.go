@@ -3,10 +3,24 @@ package summary
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"time"
 )
 
 type obj = map[string]any
+
+// number is a number as JavaScript writes it in JSON: null if it is infinite
+// or not a number.
+type number float64
+
+// MarshalJSON never fails.
+func (n number) MarshalJSON() ([]byte, error) {
+	v := float64(n)
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(v)
+}
 
 // HandleSummary is the object that a script's handleSummary gets.
 func (d *Data) HandleSummary() ([]byte, error) {
@@ -14,7 +28,7 @@ func (d *Data) HandleSummary() ([]byte, error) {
 	for _, m := range d.Metrics {
 		vals := make(obj, len(m.Values))
 		for _, v := range m.Values {
-			vals[v.Name] = v.Number
+			vals[v.Name] = number(v.Number)
 		}
 		o := obj{"type": m.Type, "contains": m.Contains, "values": vals}
 		if len(m.Thresholds) > 0 {
@@ -80,7 +94,7 @@ func (d *Data) Export() ([]byte, error) {
 			if m.Type == "rate" && name == "rate" {
 				name = "value"
 			}
-			o[name] = v.Number
+			o[name] = number(v.Number)
 		}
 		if len(m.Thresholds) > 0 {
 			ts := make(obj, len(m.Thresholds))

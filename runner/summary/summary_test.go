@@ -81,7 +81,7 @@ func TestHandleSummaryIsK6s(t *testing.T) {
 		}
 		if ts, ok := m["thresholds"].(map[string]any); ok {
 			for src, v := range ts {
-				out.Thresholds = append(out.Thresholds, Threshold{src, v.(map[string]any)["ok"].(bool)})
+				out.Thresholds = append(out.Thresholds, Threshold{Source: src, OK: v.(map[string]any)["ok"].(bool)})
 			}
 		}
 		d.Metrics = append(d.Metrics, out)
@@ -103,7 +103,7 @@ func TestExportIsK6s(t *testing.T) {
 		for k, v := range m.(map[string]any) {
 			if k == "thresholds" {
 				for src, failed := range v.(map[string]any) {
-					out.Thresholds = append(out.Thresholds, Threshold{src, !failed.(bool)})
+					out.Thresholds = append(out.Thresholds, Threshold{Source: src, OK: !failed.(bool)})
 				}
 				continue
 			}
@@ -245,7 +245,7 @@ func TestText(t *testing.T) {
 	require.NoError(t, collected(t, DefaultTrendStats()).Text(&b, TextOptions{}))
 	text := b.String()
 	for _, want := range []string{
-		"✓ count>1\n", "✗ count>2\n", "✓ count<1  (no sample seen)\n",
+		"✓ count>1  (count=2)\n", "✗ count>2  (count=2)\n", "✓ count<1  (no sample seen)\n",
 		"✓ top\n", "✗ deep  50.00% passed: 1 of 2\n",
 		"2.5 kB", "1.2 kB/s", "avg=125.75ms", "min=1.50ms", "66.67%", "{expected_response:true}",
 	} {
@@ -263,7 +263,7 @@ func TestHumanNumbers(t *testing.T) {
 		{span(90_000, ""), "1m30s"}, {span(1500, "ms"), "1500.00ms"}, {span(1500, "s"), "1.500s"}, {span(1.5, "us"), "1500.00µs"},
 		{size(999), "999 B"}, {size(1000), "1.0 kB"}, {size(1.25e7), "12.5 MB"},
 		{percent(1), "100.00%"}, {percent(0.99999), "99.99%"}, {percent(0.00001), "<0.01%"}, {percent(0), "0.00%"}, {percent(0.29), "29.00%"},
-		{number(3), "3"}, {number(2.0 / 3), "0.666667"},
+		{plain(3), "3"}, {plain(2.0 / 3), "0.666667"},
 	} {
 		assert.Equal(t, c.want, c.got)
 	}

@@ -32,93 +32,185 @@ func (p painter) mark(ok bool) string {
 	return p.paint("31", "✗")
 }
 
-// Text writes the text at the end of a run: thresholds, checks, metrics.
+// Text writes the text at the end of a run: thresholds, checks and metrics, and
+// in the mode full those of each group and scenario.
 func (d *Data) Text(w io.Writer, o TextOptions) error {
-	var b strings.Builder
-	p := painter(o.Color)
-	d.textThresholds(&b, p)
-	d.textChecks(&b, p)
-	d.textMetrics(&b)
-	_, err := io.WriteString(w, b.String())
+	t := &text{d: d, painter: painter(o.Color)}
+	t.measure(d.Metrics)
+	t.measureParts(d.Parts)
+	t.thresholds()
+	if checks := d.Root.byName(); len(checks) > 0 {
+		t.title("", "CHECKS")
+		t.totals("  ", checks)
+		t.checks("  ", d.Root)
+	}
+	t.metrics("", d.Metrics)
+	if d.Mode == Full && d.Parts != nil {
+		for _, g := range d.Parts.Groups {
+			t.part("", "GROUP "+g.Name, g)
+		}
+		for _, s := range d.Parts.Scenarios {
+			t.part("", "SCENARIO "+s.Name, s)
+		}
+	}
+	_, err := io.WriteString(w, t.b.String())
 	return err
 }
 
-func (d *Data) textThresholds(b *strings.Builder, p painter) {
+// text is the text while it is made.
+type text struct {
+	painter
+	d      *Data
+	b      strings.Builder
+	widths []int // of the columns of all metrics
+}
+
+func (t *text) title(indent, name string) {
+	fmt.Fprintf(&t.b, "\n%s%s\n", indent, t.paint("1", name))
+}
+
+func (t *text) thresholds() {
 	head := false
-	for _, m := range d.Metrics {
+	for _, m := range t.d.Metrics {
 		if len(m.Thresholds) == 0 {
 			continue
 		}
 		if !head {
-			b.WriteString("\nTHRESHOLDS\n")
+			t.title("", "THRESHOLDS")
 			head = true
 		}
-		fmt.Fprintf(b, "  %s\n", m.Name)
-		for _, t := range m.Thresholds {
-			fmt.Fprintf(b, "    %s %s", p.mark(t.OK), t.Source)
-			if m.Empty {
-				b.WriteString("  (no sample seen)")
+		fmt.Fprintf(&t.b, "  %s\n", m.Name)
+		for _, c := range m.Thresholds {
+			seen := "  (" + c.Aggregation + "=" + t.d.aggregate(m, c) + ")"
+			switch {
+			case m.Empty:
+				seen = "  (no sample seen)"
+			case c.Aggregation == "": // not known
+				seen = ""
 			}
-			b.WriteByte('\n')
+			fmt.Fprintf(&t.b, "    %s %s%s\n", t.mark(c.OK), c.Source, seen)
 		}
 	}
 }
 
-func (d *Data) textChecks(b *strings.Builder, p painter) {
-	if len(d.Root.Groups) == 0 && len(d.Root.Checks) == 0 {
-		return
+// aggregate is what a criterion judged, as text.
+func (d *Data) aggregate(m Metric, c Threshold) string {
+	switch {
+	case m.Type == "rate":
+		return percent(c.Value)
+	case m.Type == "counter" && c.Aggregation == "rate":
+		return d.humanize(m.Contains, c.Value) + "/s"
 	}
-	b.WriteString("\nCHECKS\n")
-	d.Root.text(b, p, "  ")
+	return d.humanize(m.Contains, c.Value)
 }
 
-func (g *Group) text(b *strings.Builder, p painter, indent string) {
+// totals is a line about all checks together.
+func (t *text) totals(indent string, checks []*Check) {
+	var passes, fails int64
+	for _, c := range checks {
+		passes += c.Passes
+		fails += c.Fails
+	}
+	total := passes + fails
+	fmt.Fprintf(&t.b, "%s%s passed: %d of %d", indent, percent(float64(passes)/float64(max(total, 1))), passes, total)
+	if s := t.d.Duration.Seconds(); s > 0 {
+		fmt.Fprintf(&t.b, ", %s/s", plain(float64(total)/s))
+	}
+	t.b.WriteByte('\n')
+}
+
+func (t *text) checks(indent string, g *Group) {
 	for _, c := range g.Checks {
-		fmt.Fprintf(b, "%s%s %s", indent, p.mark(c.Fails == 0), c.Name)
+		fmt.Fprintf(&t.b, "%s%s %s", indent, t.mark(c.Fails == 0), c.Name)
 		if total := c.Passes + c.Fails; c.Fails > 0 {
-			fmt.Fprintf(b, "  %s passed: %d of %d", percent(float64(c.Passes)/float64(total)), c.Passes, total)
+			fmt.Fprintf(&t.b, "  %s passed: %d of %d", percent(float64(c.Passes)/float64(total)), c.Passes, total)
 		}
-		b.WriteByte('\n')
+		t.b.WriteByte('\n')
 	}
 	for _, c := range g.Groups {
-		fmt.Fprintf(b, "%s%s\n", indent, c.Name)
-		c.text(b, p, indent+"  ")
+		fmt.Fprintf(&t.b, "%s%s\n", indent, c.Name)
+		t.checks(indent+"  ", c)
 	}
 }
 
-func (d *Data) textMetrics(b *strings.Builder) {
-	if len(d.Metrics) == 0 {
+// part is a group or scenario by itself.
+func (t *text) part(indent, title string, p *Part) {
+	t.title(indent, title)
+	if len(p.Checks) > 0 {
+		g := &Group{Checks: p.Checks}
+		t.totals(indent+"  ", g.byName())
+		t.checks(indent+"  ", g)
+	}
+	t.metrics(indent+"  ", p.Metrics)
+	for _, g := range p.Groups {
+		t.part(indent+"  ", "GROUP "+g.Name, g)
+	}
+}
+
+// metrics are metrics under their titles, in the mode legacy under one.
+func (t *text) metrics(indent string, metrics []Metric) {
+	if t.d.Mode == Legacy {
+		t.table(indent, "METRICS", metrics)
 		return
 	}
-	b.WriteString("\nMETRICS\n")
-	rows := make([][]string, 0, len(d.Metrics))
-	var widths []int
-	for _, m := range d.Metrics {
-		name := m.Name
-		if i := strings.IndexByte(name, '{'); i >= 0 {
-			name = "  " + name[i:]
-		}
-		row := append([]string{name}, d.cells(m)...)
+	sections := t.d.Mode.bySection(metrics)
+	for _, title := range []string{custom, http, execution, network} {
+		t.table(indent, title, sections[title])
+	}
+}
+
+func (t *text) table(indent, title string, metrics []Metric) {
+	if len(metrics) == 0 {
+		return
+	}
+	t.title(indent, title)
+	for _, m := range metrics {
+		row := t.row(m)
+		t.b.WriteString(indent + "  ")
 		for i, c := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
+			t.b.WriteString(c)
+			if i+1 < len(row) {
+				t.b.WriteString(strings.Repeat(" ", max(t.widths[i]-utf8.RuneCountInString(c), 0)+2))
+			}
+		}
+		t.b.WriteByte('\n')
+	}
+}
+
+func (t *text) row(m Metric) []string {
+	name := m.Name
+	if i := strings.IndexByte(name, '{'); i >= 0 {
+		name = "  " + name[i:]
+	}
+	return append([]string{name}, t.d.cells(m)...)
+}
+
+// measure widens the columns so that these metrics fit.
+func (t *text) measure(metrics []Metric) {
+	for _, m := range metrics {
+		if t.d.Mode != Legacy && t.d.Mode.section(m.Name) == "" {
+			continue
+		}
+		row := t.row(m)
+		for i, c := range row {
+			if i == len(t.widths) {
+				t.widths = append(t.widths, 0)
 			}
 			// The last cell of a row widens no column.
 			if i+1 < len(row) || i == 0 {
-				widths[i] = max(widths[i], utf8.RuneCountInString(c))
+				t.widths[i] = max(t.widths[i], utf8.RuneCountInString(c))
 			}
 		}
-		rows = append(rows, row)
 	}
-	for _, row := range rows {
-		b.WriteString("  ")
-		for i, c := range row {
-			b.WriteString(c)
-			if i+1 < len(row) {
-				b.WriteString(strings.Repeat(" ", max(widths[i]-utf8.RuneCountInString(c), 0)+2))
-			}
-		}
-		b.WriteByte('\n')
+}
+
+func (t *text) measureParts(p *Part) {
+	if p == nil {
+		return
+	}
+	t.measure(p.Metrics)
+	for _, g := range append(p.Groups[:len(p.Groups):len(p.Groups)], p.Scenarios...) {
+		t.measureParts(g)
 	}
 }
 
@@ -138,7 +230,7 @@ func (d *Data) cells(m Metric) []string {
 	for i, v := range m.Values {
 		text := show(v.Number)
 		if v.Name == "count" {
-			text = number(v.Number)
+			text = plain(v.Number)
 		}
 		out[i] = v.Name + "=" + text
 	}
@@ -152,7 +244,7 @@ func (d *Data) humanize(contains string, v float64) string {
 	case "data":
 		return size(v)
 	}
-	return number(v)
+	return plain(v)
 }
 
 // percent is a share, never rounded up to all nor down to none.
@@ -167,7 +259,8 @@ func percent(share float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64) + "%"
 }
 
-func number(v float64) string {
+// plain is a number without a unit.
+func plain(v float64) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}

@@ -26,7 +26,8 @@ var operators = [...]string{"===", "<=", ">=", "==", "!=", "<", ">"}
 
 var aggregations = [...]string{"avg", "min", "med", "max", "p(N)", "count", "rate", "value"}
 
-// Parse reads a criterion. Its errors quote the text and what is allowed.
+// Parse reads a criterion: white space may stand around it and around its
+// operator, as in k6. Unlike k6 it takes no infinite bound. Its errors quote the text and what is allowed.
 func Parse(text string) (Expr, error) {
 	at, op := -1, ""
 	for i := 0; i < len(text) && at < 0; i++ {
@@ -69,7 +70,7 @@ func percentile(s string) (float64, bool) {
 	if !ok {
 		return 0, false
 	}
-	v, err := strconv.ParseFloat(strings.TrimSpace(inner), 64)
+	v, err := strconv.ParseFloat(inner, 64)
 	if err != nil || !(v >= 0 && v <= 100) {
 		return 0, false
 	}

@@ -26,6 +26,9 @@ type Threshold struct {
 	Spec
 	Expr   Expr
 	Failed bool
+	// Value is the aggregate that was judged; 0 before the first verdict and
+	// where there was nothing to judge.
+	Value float64
 }
 
 // Of is a metric with its criteria.
@@ -65,7 +68,7 @@ func New(r *metrics.Registry, specs map[string][]Spec) (*Set, error) {
 			}
 			if ok := supported(m.Kind); !slices.Contains(ok, e.method()) {
 				faults = append(faults, fmt.Errorf("%w on %q: %q: a metric of type %s has no aggregation %s, want one of %s",
-					ErrInvalid, key, spec.Source, m.Kind, e.name(), strings.Join(ok, ", ")))
+					ErrInvalid, key, spec.Source, m.Kind, e.Name(), strings.Join(ok, ", ")))
 				continue
 			}
 			of.List = append(of.List, &Threshold{Spec: spec, Expr: e})
@@ -87,7 +90,8 @@ func (e Expr) method() string {
 	return e.Aggregation
 }
 
-func (e Expr) name() string {
+// Name is the aggregation as it is written: avg, p(95).
+func (e Expr) Name() string {
 	if e.Aggregation == "p" {
 		return fmt.Sprintf("p(%g)", e.Percentile)
 	}
@@ -133,7 +137,7 @@ func (s *Set) Evaluate(elapsed time.Duration, final bool) Verdict {
 		failed := false
 		for _, t := range of.List {
 			got, ok := aggregate(of.Metric.Sink(), t.Expr, elapsed)
-			t.Failed = ok && !t.Expr.Holds(got)
+			t.Failed, t.Value = ok && !t.Expr.Holds(got), got
 			if !t.Failed {
 				continue
 			}

@@ -73,8 +73,23 @@ func (v *VU) Tags() *metrics.TagSet { return v.tags }
 // SetTags replaces the tags of what is sampled from now on.
 func (v *VU) SetTags(t *metrics.TagSet) { v.tags = t }
 
+// systemTag is tags with a system tag, if the run's samples get it.
+func (v *VU) systemTag(tags *metrics.TagSet, name, value string) *metrics.TagSet {
+	return v.shared.Settings.SystemTags.Add(tags, name, value)
+}
+
 // Push emits samples, unless ctx has ended.
 func (v *VU) Push(ctx context.Context, samples ...metrics.Sample) { v.buffer.Push(ctx, samples...) }
+
+// Place is where the VU is in the run.
+func (v *VU) Place() modules.Place {
+	p := v.place
+	p.IDInTest = v.idInTest
+	return p
+}
+
+// Run is the run that the VU is part of.
+func (v *VU) Run() modules.Run { return v.shared.Run }
 
 // Settings are the run's options that modules look at.
 func (v *VU) Settings() *modules.Settings { return v.shared.Settings }

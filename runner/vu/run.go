@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -22,10 +23,19 @@ func (v *VU) Prepare(data json.RawMessage) { v.setup = data }
 
 // Activate lets the virtual user run iterations of a scenario until ctx ends,
 // when a running one is interrupted. Deactivate must follow.
-func (v *VU) Activate(ctx context.Context, scenario string) {
+func (v *VU) Activate(ctx context.Context, s *executor.Scenario) {
 	v.ctx = ctx
-	v.base = v.base.With("scenario", scenario)
+	v.base = v.root
+	for key, value := range s.Tags {
+		v.base = v.base.With(key, value)
+	}
+	v.base = v.systemTag(v.base, "scenario", s.Name)
 	v.tags = v.base
+	v.place.Scenario = s
+	v.def, _ = sobek.AssertFunction(v.Export(s.Exec))
+	if env, err := v.env(s.Env); err == nil { // plain text can always be set
+		_ = v.rt.Set("__ENV", env)
+	}
 	if v.setup != nil && v.data == nil {
 		// It was made by JSON.stringify, so that it can be read.
 		v.data, _ = v.parse(v.setup)
@@ -35,16 +45,25 @@ func (v *VU) Activate(ctx context.Context, scenario string) {
 
 // Deactivate undoes Activate.
 func (v *VU) Deactivate() {
+	v.place = modules.Place{}
 	if v.stop != nil {
 		v.stop()
 		v.stop = nil
 	}
 }
 
-// Iterate runs the default function once and emits the iteration's metrics.
+// Iterate runs the scenario's function once and emits the iteration's metrics.
 func (v *VU) Iterate() executor.Outcome {
+	s := v.place.Scenario
 	v.iteration++
-	v.tags = v.base
+	v.place.IterationInScenario = v.inScenario[s]
+	v.inScenario[s]++
+	v.place.ScenarioInstance, v.place.ScenarioTest = s.Next()
+	tags := v.base
+	if v.shared.Settings.SystemTags.Has("iter") {
+		tags = v.systemTag(tags, "iter", strconv.FormatInt(v.iteration, 10))
+	}
+	v.tags = tags
 	_ = v.rt.GlobalObject().Set("__ITER", v.iteration)
 	start := time.Now()
 	err := v.run(v.ctx, func() (sobek.Value, error) {
@@ -54,7 +73,7 @@ func (v *VU) Iterate() executor.Outcome {
 		return v.def(sobek.Undefined(), v.data)
 	}, nil)
 	end := time.Now()
-	v.tags = v.base
+	v.tags = tags
 	if v.shared.Net.NoVUConnectionReuse {
 		v.transport.CloseIdleConnections()
 	}
@@ -69,11 +88,26 @@ func (v *VU) Iterate() executor.Outcome {
 		metrics.Sample{Metric: b.IterationDuration, Tags: v.tags, Time: at, Value: milliseconds(end.Sub(start))},
 		metrics.Sample{Metric: b.Iterations, Tags: v.tags, Time: at, Value: 1},
 	)
+	v.rest(start)
 	if err != nil {
 		v.shared.Repeats.Error(Describe(err), "an iteration threw")
 		return executor.Threw
 	}
 	return executor.Done
+}
+
+// rest waits until an iteration has taken as long as one must.
+func (v *VU) rest(start time.Time) {
+	left := v.shared.MinIteration - time.Since(start)
+	if left <= 0 {
+		return
+	}
+	t := time.NewTimer(left)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-v.ctx.Done():
+	}
 }
 
 // Call runs an exported function, waits for the promise it may return, and
@@ -110,7 +144,7 @@ func (v *VU) CallWith(ctx context.Context, name, group string, use func(sobek.Va
 		}
 	}
 	v.ctx = ctx
-	v.base = v.base.With("group", group)
+	v.base = v.systemTag(v.base, "group", group)
 	v.tags = v.base
 	release := v.interruptible(ctx)
 	defer release()

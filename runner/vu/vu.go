@@ -7,16 +7,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"math/rand/v2"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/grafana/sobek"
 	"github.com/sirupsen/logrus"
 
+	"github.com/retrylab/retrylab/runner/executor"
 	"github.com/retrylab/retrylab/runner/metrics"
 	"github.com/retrylab/retrylab/runner/modules"
+	"github.com/retrylab/retrylab/runner/modules/web"
 )
 
 // Shared is what the virtual users of a run have in common.
@@ -34,6 +39,14 @@ type Shared struct {
 	Log  logrus.FieldLogger
 	// Repeats counts what would be logged again and again.
 	Repeats *Repeats
+	// Run is the run.
+	Run modules.Run
+	// Segment is the part of the run that is here.
+	Segment executor.Segment
+	// MinIteration is how long an iteration takes at least.
+	MinIteration time.Duration
+	// Seed makes Math.random repeat itself; nil leaves it to chance.
+	Seed *uint64
 }
 
 // ErrInterrupted ends a script that runs when its context ends.
@@ -55,11 +68,17 @@ type VU struct {
 	init      bool
 	iteration int64
 	tags      *metrics.TagSet
-	base      *metrics.TagSet
+	root      *metrics.TagSet // of all that it samples
+	base      *metrics.TagSet // of all in this activation
 	buffer    *metrics.Buffer
 	transport *http.Transport
 	wire      wire
 	stop      func() // undoes the activation
+
+	idInTest   uint64
+	place      modules.Place
+	inScenario map[*executor.Scenario]int64 // iterations
+	required   int                          // how deep the calls were at the innermost require()
 
 	rejected map[*sobek.Promise]struct{}
 	flush    sobek.Callable // runs the jobs of settled promises
@@ -80,6 +99,7 @@ func Load(ctx context.Context, shared *Shared, id uint64, path string) (*VU, *mo
 	script, err := shared.Loader.Load(path, v)
 	if err == nil {
 		err = v.evaluate(script)
+		shared.Loader.Lock()
 	}
 	if err != nil {
 		v.Close()
@@ -105,16 +125,23 @@ func bare(ctx context.Context, shared *Shared, id uint64) (*VU, error) {
 	v := &VU{
 		shared: shared, id: id, rt: sobek.New(), log: shared.Log, loop: newLoop(),
 		ctx: ctx, init: true, iteration: -1, buffer: shared.Engine.NewBuffer(),
-		rejected: make(map[*sobek.Promise]struct{}),
+		rejected: make(map[*sobek.Promise]struct{}), inScenario: make(map[*executor.Scenario]int64),
 	}
 	v.transport = newTransport(shared.Net, &v.wire)
-	v.base = shared.Registry.Root()
+	v.root = shared.Registry.Root()
 	for k, val := range shared.Tags {
-		v.base = v.base.With(k, val)
+		v.root = v.root.With(k, val)
 	}
-	v.base = v.base.With("group", "")
-	v.tags = v.base
-	v.timers = &timers{loop: v.loop, rt: v.rt, live: make(map[int64]*timer)}
+	v.root = v.systemTag(v.root, "group", "")
+	v.root = v.systemTag(v.root, "vu", strconv.FormatUint(id, 10))
+	v.base, v.tags = v.root, v.root
+	if id > 0 {
+		v.idInTest = uint64(shared.Segment.Nth(int64(id-1))) + 1
+	}
+	v.timers = &timers{loop: v.loop, rt: v.rt}
+	if shared.Seed != nil {
+		v.Seed(*shared.Seed)
+	}
 	v.rt.SetFieldNameMapper(sobek.TagFieldNameMapper("js", true))
 	v.rt.SetPromiseRejectionTracker(func(p *sobek.Promise, op sobek.PromiseRejectionOperation) {
 		if op == sobek.PromiseRejectionReject {
@@ -132,14 +159,14 @@ func bare(ctx context.Context, shared *Shared, id uint64) (*VU, error) {
 }
 
 func (v *VU) installGlobals() error {
-	env := v.rt.NewObject()
-	for k, val := range v.shared.Env {
-		if err := env.Set(k, val); err != nil {
-			return err
-		}
+	env, err := v.env(nil)
+	if err != nil {
+		return err
 	}
 	v.flush, _ = sobek.AssertFunction(v.rt.ToValue(func(sobek.FunctionCall) sobek.Value { return sobek.Undefined() }))
-	for name, val := range map[string]any{"__ENV": env, "__VU": v.id, "open": v.open} {
+	for name, val := range map[string]any{
+		"__ENV": env, "__VU": v.id, "open": v.open, "require": v.require, "global": v.rt.GlobalObject(),
+	} {
 		if err := v.rt.Set(name, val); err != nil {
 			return err
 		}
@@ -147,7 +174,27 @@ func (v *VU) installGlobals() error {
 	if err := v.installConsole(); err != nil {
 		return err
 	}
-	return v.timers.install()
+	if err := v.timers.install(); err != nil {
+		return err
+	}
+	return web.Install(v)
+}
+
+// Seed makes Math.random repeat itself from now on: two virtual users have
+// different numbers, two runs of one have the same.
+func (v *VU) Seed(seed uint64) { v.rt.SetRandSource(rand.New(rand.NewPCG(seed, v.id)).Float64) }
+
+// env is the run's __ENV with more entries.
+func (v *VU) env(more map[string]string) (*sobek.Object, error) {
+	env := v.rt.NewObject()
+	for _, entries := range []map[string]string{v.shared.Env, more} {
+		for k, val := range entries {
+			if err := env.Set(k, val); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return env, nil
 }
 
 func (v *VU) evaluate(script *modules.Script) error {
@@ -172,32 +219,71 @@ func (v *VU) evaluate(script *modules.Script) error {
 
 // open is the script's open(): a file's text or, with "b", its bytes.
 func (v *VU) open(call sobek.FunctionCall) sobek.Value {
-	if !v.init {
-		modules.Throw(v.rt, "open() works in the init context only (the script's top level)")
-	}
-	name := call.Argument(0).String()
-	if modules.IsNullish(call.Argument(0)) || name == "" {
-		modules.Throw(v.rt, "open() needs the path of a file")
-	}
+	name := v.specifier("open", call)
 	file := strings.TrimPrefix(name, "file://")
 	if !strings.HasPrefix(file, "/") {
-		dir := "/"
-		for _, f := range v.rt.CaptureCallStack(4, nil) {
-			if src := f.SrcName(); strings.HasPrefix(src, "/") {
-				dir = path.Dir(src)
-				break
-			}
-		}
-		file = path.Join(dir, file)
+		_, base, _ := v.callers()
+		file = path.Join("/", path.Dir(base), file)
 	}
-	b, err := v.shared.Loader.ReadFile(path.Clean(file))
+	file = path.Clean(file)
+	b, err := v.shared.Loader.ReadFile(file)
 	if err != nil {
-		modules.Throw(v.rt, "open(%q): %s", name, err)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errors.New("no such file")
+		}
+		modules.Throw(v.rt, "open(%q): %s: %s", name, file, err)
 	}
 	if call.Argument(1).String() == "b" {
 		return v.rt.ToValue(v.rt.NewArrayBuffer(append([]byte(nil), b...)))
 	}
 	return v.rt.ToValue(string(b))
+}
+
+// require is the script's require().
+func (v *VU) require(call sobek.FunctionCall) sobek.Value {
+	name := v.specifier("require", call)
+	from, _, depth := v.callers()
+	outer := v.required
+	v.required = depth
+	defer func() { v.required = outer }()
+	exports, err := v.shared.Loader.Require(v.rt, from, name)
+	if err != nil {
+		var thrown *sobek.Exception
+		if errors.As(err, &thrown) {
+			modules.Rethrow(v.rt, thrown)
+		}
+		modules.Throw(v.rt, "require(%q): %s", name, err)
+	}
+	return exports
+}
+
+// callers are the files of the JS that runs: the one that called Go, and the
+// one of the outermost call since the innermost require(), which as in k6 is
+// what the paths of open() are relative to; depth is how deep the calls are.
+func (v *VU) callers() (inner, outer string, depth int) {
+	frames := v.rt.CaptureCallStack(0, nil)
+	depth = len(frames)
+	for _, f := range frames[:max(depth-v.required, 0)] {
+		if src := f.SrcName(); strings.HasPrefix(src, "/") {
+			if inner == "" {
+				inner = src
+			}
+			outer = src
+		}
+	}
+	return inner, outer, depth
+}
+
+// specifier is the first argument of open() or require().
+func (v *VU) specifier(of string, call sobek.FunctionCall) string {
+	if !v.init {
+		modules.Throw(v.rt, "%s() works in the init context only (the script's top level)", of)
+	}
+	name := call.Argument(0)
+	if modules.IsNullish(name) || name.String() == "" {
+		modules.Throw(v.rt, "%s() needs the path of a file", of)
+	}
+	return name.String()
 }
 
 // Export is an export of the script, nil if it has none of this name.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/sirupsen/logrus/hooks/test"
@@ -53,12 +54,15 @@ func (w *world) load(t *testing.T, id uint64) *vu.VU {
 	return v
 }
 
+// scenario runs the default function.
+func scenario() *executor.Scenario { return &executor.Scenario{Name: "default", Exec: "default"} }
+
 func TestAnEndlessScriptIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := newWorld(t, "import { running } from 'k6/x'; export default function () { running(); for (;;); }",
 		func(modules.VU) map[string]any { return map[string]any{"running": func() { cancel() }} })
 	v := w.load(t, 1)
-	v.Activate(ctx, "default")
+	v.Activate(ctx, scenario())
 	assert.Equal(t, executor.Interrupted, v.Iterate())
 	v.Deactivate()
 	assert.Empty(t, w.hook.AllEntries(), "an interruption is no error of the script")
@@ -66,7 +70,7 @@ func TestAnEndlessScriptIsInterrupted(t *testing.T) {
 	// Once the interruption is over, it runs again.
 	again, cancel2 := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel2()
-	v.Activate(again, "default")
+	v.Activate(again, scenario())
 	assert.Equal(t, executor.Interrupted, v.Iterate())
 	v.Deactivate()
 }
@@ -84,7 +88,7 @@ func TestCallbacksHoldTheIterationAndComeInOrder(t *testing.T) {
 		}}
 	})
 	v := w.load(t, 1)
-	v.Activate(context.Background(), "default")
+	v.Activate(context.Background(), scenario())
 	defer v.Deactivate()
 	assert.Equal(t, executor.Done, v.Iterate())
 	assert.Equal(t, []string{"first", "second"}, got)
@@ -102,11 +106,11 @@ func TestCallbacksThatComeTooLateDoNothing(t *testing.T) {
 		}}
 	})
 	v := w.load(t, 1)
-	v.Activate(ctx, "default")
+	v.Activate(ctx, scenario())
 	assert.Equal(t, executor.Interrupted, v.Iterate())
 	v.Deactivate()
 	late(func() error { t.Error("it ran"); return nil })
-	v.Activate(context.Background(), "default")
+	v.Activate(context.Background(), scenario())
 	defer v.Deactivate()
 	assert.Equal(t, executor.Done, v.Iterate())
 }
@@ -125,7 +129,7 @@ func TestAnErrorWaitsForCallbacksThatAreOut(t *testing.T) {
 		}}
 	})
 	v := w.load(t, 1)
-	v.Activate(context.Background(), "default")
+	v.Activate(context.Background(), scenario())
 	defer v.Deactivate()
 	assert.Equal(t, executor.Threw, v.Iterate())
 	assert.True(t, ended)
@@ -136,7 +140,7 @@ func TestTaskErrorsEndTheIteration(t *testing.T) {
 		return map[string]any{"go": func() { go v.Callback()(func() error { return errors.New("from Go") }) }}
 	})
 	v := w.load(t, 1)
-	v.Activate(context.Background(), "default")
+	v.Activate(context.Background(), scenario())
 	defer v.Deactivate()
 	assert.Equal(t, executor.Threw, v.Iterate())
 	assert.Contains(t, w.hook.LastEntry().Message, "from Go")
@@ -177,7 +181,7 @@ func TestHost(t *testing.T) {
 	assert.Same(t, v.Runtime(), host.Runtime())
 	_, err = host.NewMetric("late", jsmodule.Counter, false)
 	require.ErrorContains(t, err, "init context")
-	v.Activate(context.Background(), "default")
+	v.Activate(context.Background(), scenario())
 	defer v.Deactivate()
 	require.Equal(t, executor.Done, v.Iterate())
 	w.Engine.View(func() {
@@ -223,12 +227,124 @@ func TestInitCanAwaitTimers(t *testing.T) {
 }
 
 func TestConsoleShowsValues(t *testing.T) {
-	w := newWorld(t, `const loop = {}; loop.self = loop;
-		console.log('a', 1, null, undefined, [1, {b: 2}], () => 1, new Error('e').message, loop); console.error('bad'); console.warn('hm'); console.info('i');
+	for script, want := range map[string]string{
+		`'text', "b"`:                          `text b`,
+		`1, 1e21, -0, NaN`:                     `1 1e+21 0 NaN`,
+		`null, undefined`:                      `null undefined`,
+		`true, Symbol('s')`:                    `true s`,
+		``:                                     ``,
+		`[]`:                                   `[]`,
+		`[1, {b: 2}, 'c']`:                     `[ 1, { b: 2 }, "c" ]`,
+		`[1, , undefined]`:                     `[ 1, null, null ]`,
+		`{}`:                                   `{}`,
+		`({a: 'x', b: {c: null}})`:             `{ a: "x", b: { c: null } }`,
+		`() => 1, {f() {}}`:                    `[object Function] { f: [object Function] }`,
+		`new Date(0), {d: new Date(0)}`:        `"1970-01-01T00:00:00.000Z" { d: "1970-01-01T00:00:00.000Z" }`,
+		`new Date(NaN)`:                        `{}`,
+		`new Error('e'), [new TypeError('t')]`: `Error: e [ TypeError: t ]`,
+		`new Map([[1, 2]]), /x/`:               `{} {}`,
+		`loop`:                                 `{ self: [Circular], list: [ [Circular] ] }`,
+		`[twice, twice]`:                       `[ { n: 1 }, { n: 1 } ]`,
+		`new Uint8Array([0, 255])`:             `Uint8Array(2) [ 0, 255 ]`,
+		`new Float64Array()`:                   `Float64Array(0) []`,
+		`new BigInt64Array([-1n])`:             `BigInt64Array(1) [ -1 ]`,
+		`{b: new Uint8Array([1, 171]).buffer}`: `{ b: ArrayBuffer { [Uint8Contents]: <01 ab>, byteLength: 2 } }`,
+		`new ArrayBuffer(0)`:                   `ArrayBuffer { [Uint8Contents]: <>, byteLength: 0 }`,
+		`Object.create({up: 1})`:               `{}`,
+	} {
+		t.Run(script, func(t *testing.T) {
+			w := newWorld(t, `const twice = {n: 1}, loop = {}; loop.self = loop; loop.list = [loop]; console.log(`+script+`);
+				export default function () {}`, func(modules.VU) map[string]any { return nil })
+			w.load(t, 0)
+			require.Len(t, w.hook.AllEntries(), 1)
+			assert.Equal(t, want, w.hook.LastEntry().Message)
+		})
+	}
+}
+
+func TestConsoleHasLevels(t *testing.T) {
+	w := newWorld(t, `for (const level of ['log', 'info', 'warn', 'error', 'debug']) console[level](level);
 		export default function () {}`, func(modules.VU) map[string]any { return nil })
 	w.load(t, 0)
-	e := w.hook.AllEntries()
-	require.Len(t, e, 4)
-	assert.Equal(t, `a 1 null undefined [1,{"b":2}] [object Function] e [object Object]`, e[0].Message)
-	assert.Equal(t, []string{"info", "error", "warning", "info"}, []string{e[0].Level.String(), e[1].Level.String(), e[2].Level.String(), e[3].Level.String()})
+	var got []string
+	for _, e := range w.hook.AllEntries() { // the logger's level is info
+		got = append(got, e.Message+" "+e.Level.String())
+	}
+	assert.Equal(t, []string{"log info", "info info", "warn warning", "error error"}, got)
+}
+
+func TestTimersComeInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, `
+			const got = [], say = (s) => () => got.push(s);
+			export default function () {
+				setTimeout(say('c'), 2);
+				setTimeout(say('a'), 0); setTimeout(say('b'), 0);
+				clearTimeout(setTimeout(say('never'), 1)); clearTimeout(99); clearTimeout(undefined);
+				clearInterval(setTimeout(say('never'), 1e9));
+				setTimeout(() => { Promise.resolve().then(say('between')); }, 0);
+				setTimeout(say('after'), 0);
+				setTimeout(function () { got.push(this === globalThis); }, 3);
+				setTimeout(say('no number'), 'x'); setTimeout(say('negative'), -5);
+				let n = 0;
+				const id = setInterval((step) => { n += step; got.push(n); if (n === 6) { clearInterval(id); setTimeout(say('end'), 0); } }, 5, 2);
+			}
+			export const result = () => got.join();`, func(modules.VU) map[string]any { return nil })
+		v := w.load(t, 1)
+		v.Activate(context.Background(), scenario())
+		start := time.Now()
+		require.Equal(t, executor.Done, v.Iterate())
+		assert.Equal(t, 15*time.Millisecond, time.Since(start))
+		v.Deactivate()
+		out, err := v.Call(context.Background(), "result", "")
+		require.NoError(t, err)
+		assert.Equal(t, `"a,b,between,after,no number,negative,c,true,2,4,6,end"`, string(out))
+		v.Close()
+	})
+}
+
+func TestTimersAreDroppedWithTheirIteration(t *testing.T) {
+	w := newWorld(t, `
+		let n = 0;
+		export default function () {
+			n++;
+			setTimeout(() => { setTimeout(() => {}, 1e9); setInterval(() => {}, 1e9); throw new Error('boom'); }, 0);
+			setTimeout(() => { n = 1e6; }, 1);
+			setTimeout(() => { n = 1e6; }, 1e9);
+		}
+		export const result = () => new Promise((ok) => setTimeout(() => ok(n), 1));`, func(modules.VU) map[string]any { return nil })
+	v := w.load(t, 1)
+	v.Activate(context.Background(), scenario())
+	for range 3 {
+		require.Equal(t, executor.Threw, v.Iterate())
+	}
+	v.Deactivate()
+	out, err := v.Call(context.Background(), "result", "")
+	require.NoError(t, err)
+	assert.Equal(t, "3", string(out))
+}
+
+func TestSeed(t *testing.T) {
+	draw := func(seed *uint64, id uint64) string {
+		w := newWorld(t, "const init = Math.random(); export const draw = () => [init, Math.random()]; export default function () {}", func(modules.VU) map[string]any { return nil })
+		w.Seed = seed
+		out, err := w.load(t, id).Call(context.Background(), "draw", "")
+		require.NoError(t, err)
+		return string(out)
+	}
+	one, two := uint64(1), uint64(2)
+	assert.Equal(t, draw(&one, 1), draw(&one, 1), "one seed repeats")
+	assert.NotEqual(t, draw(&one, 1), draw(&one, 2), "virtual users differ")
+	assert.NotEqual(t, draw(&one, 1), draw(&two, 1), "seeds differ")
+	assert.NotEqual(t, draw(nil, 1), draw(nil, 1), "chance")
+
+	w := newWorld(t, "export const draw = () => Math.random(); export default function () {}", func(modules.VU) map[string]any { return nil })
+	v := w.load(t, 1)
+	v.Seed(7)
+	first, err := v.Call(context.Background(), "draw", "")
+	require.NoError(t, err)
+	v.Seed(7)
+	second, err := v.Call(context.Background(), "draw", "")
+	require.NoError(t, err)
+	assert.Equal(t, first, second)
 }

@@ -4,6 +4,7 @@ package scripttest
 import (
 	"bytes"
 	"context"
+	"maps"
 	"testing"
 	"testing/fstest"
 
@@ -29,6 +30,11 @@ func Files(files map[string]string) fstest.MapFS {
 		out[name] = &fstest.MapFile{Data: []byte(src)}
 	}
 	return out
+}
+
+// WithFiles adds files beside main.js.
+func WithFiles(files map[string]string) func(*runner.Config) {
+	return func(c *runner.Config) { maps.Copy(c.FS.(fstest.MapFS), Files(files)) }
 }
 
 // Run runs the source as main.js, with the configuration changed by adjust.

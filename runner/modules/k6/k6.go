@@ -3,7 +3,7 @@ package k6
 
 import (
 	"math"
-	"math/rand/v2"
+	"math/rand"
 	"strings"
 	"time"
 
@@ -46,8 +46,9 @@ func (m *module) sleep(c sobek.FunctionCall) sobek.Value {
 }
 
 func (m *module) randomSeed(c sobek.FunctionCall) sobek.Value {
-	seed := uint64(c.Argument(0).ToInteger())
-	m.vu.Runtime().SetRandSource(rand.New(rand.NewPCG(seed, 0)).Float64)
+	// The generator that k6 has, so that a seed gives the same numbers there.
+	source := rand.New(rand.NewSource(c.Argument(0).ToInteger()))
+	m.vu.Runtime().SetRandSource(source.Float64)
 	return sobek.Undefined()
 }
 
@@ -64,12 +65,12 @@ func (m *module) group(c sobek.FunctionCall) sobek.Value {
 	if !ok {
 		modules.Throw(rt, "group(%q) needs a function as its second argument", name)
 	}
-	if isAsync(c.Argument(1)) {
+	if modules.IsAsync(c.Argument(1)) {
 		modules.Throw(rt, "group(%q) does not take an async function: the group would end at its first await", name)
 	}
-	outer := m.vu.Tags()
-	path, _ := outer.Get("group")
-	m.vu.SetTags(outer.With("group", path+separator+name))
+	system := m.vu.Settings().SystemTags
+	path, _ := m.vu.Tags().Get("group")
+	m.vu.SetTags(system.Add(m.vu.Tags(), "group", path+separator+name))
 	start := time.Now()
 	ret, err := fn(sobek.Undefined())
 	end := time.Now()
@@ -77,7 +78,7 @@ func (m *module) group(c sobek.FunctionCall) sobek.Value {
 		Metric: m.vu.Builtin().GroupDuration, Tags: m.vu.Tags(), Time: end.UnixNano(),
 		Value: float64(end.Sub(start)) / float64(time.Millisecond),
 	})
-	m.vu.SetTags(m.vu.Tags().With("group", path))
+	m.vu.SetTags(system.Add(m.vu.Tags(), "group", path))
 	if err != nil {
 		modules.Rethrow(m.vu.Runtime(), err)
 	}
@@ -107,7 +108,7 @@ func (m *module) check(c sobek.FunctionCall) sobek.Value {
 		got := checks.Get(name)
 		var thrown error
 		if fn, ok := sobek.AssertFunction(got); ok {
-			if isAsync(got) {
+			if modules.IsAsync(got) {
 				modules.Throw(rt, "check(): %q is an async function, and its promise would always pass", name)
 			}
 			got, thrown = fn(sobek.Undefined(), val)
@@ -119,25 +120,11 @@ func (m *module) check(c sobek.FunctionCall) sobek.Value {
 			all = false
 		}
 		m.vu.Push(m.vu.Context(), metrics.Sample{
-			Metric: m.vu.Builtin().Checks, Tags: tags.With("check", name), Time: at, Value: value,
+			Metric: m.vu.Builtin().Checks, Tags: m.vu.Settings().SystemTags.Add(tags, "check", name), Time: at, Value: value,
 		})
 		if thrown != nil {
 			modules.Rethrow(rt, thrown)
 		}
 	}
 	return rt.ToValue(all)
-}
-
-// isAsync says whether a value is an async function.
-func isAsync(v sobek.Value) bool {
-	o, ok := v.(*sobek.Object)
-	if !ok {
-		return false
-	}
-	ctor, ok := o.Get("constructor").(*sobek.Object)
-	if !ok {
-		return false
-	}
-	name := ctor.Get("name")
-	return name != nil && name.String() == "AsyncFunction"
 }

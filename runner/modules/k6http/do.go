@@ -1,9 +1,11 @@
 package k6http
 
 import (
+	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -20,10 +22,9 @@ import (
 
 // result is how a request ended. It holds no JS values.
 type result struct {
-	method, url string
-	sentHeader  http.Header
-	sentBody    []byte
-	hadBody     bool
+	request *http.Request // as it was sent first
+	sent    []byte        // its body, before it was compressed
+	url     string
 
 	status   int
 	text     string
@@ -31,21 +32,23 @@ type result struct {
 	header   http.Header
 	cookies  []*http.Cookie
 	body     []byte
+	noBody   bool // there is no body, which is not an empty one
 	bodyType bodyType
 	timings  timings
 	remote   net.Addr
-	tls      string
+	tls      *tls.ConnectionState
 	code     int
 	errText  string
 	thrown   error
 }
 
-// hop is one round trip of a request; redirects make several.
+// hop is one round trip of a request; redirects and challenges make several.
 type hop struct {
-	req   *http.Request
-	resp  *http.Response
-	err   error
-	trace *trace
+	req        *http.Request
+	resp       *http.Response
+	err        error
+	trace      *trace
+	challenged bool // the answer asks who is there, as is expected
 }
 
 // hops makes the round trips and has each one measured when the next begins.
@@ -78,95 +81,140 @@ func (h *hops) finish(err error) {
 
 // do makes the request and emits its metrics. It runs on any goroutine.
 func (r *request) do() *result {
-	res := &result{method: r.req.Method, url: r.url, sentHeader: r.req.Header, sentBody: r.body, hadBody: r.hasBody, bodyType: r.bodyType}
+	res := &result{request: r.req, sent: r.body, url: r.url, bodyType: r.bodyType}
+	set := r.client.vu.Settings()
+	if err := set.Pacer.Wait(r.ctx); err != nil {
+		return r.fail(res, err)
+	}
 	h := &hops{r: r, res: res}
+	hc := http.Client{Transport: h, CheckRedirect: func(next *http.Request, via []*http.Request) error { return r.redirect(res, next, via) }}
+	if set.HTTPDebug != "" {
+		hc.Transport = &debug{next: h, log: r.client.vu.Logger(), full: set.HTTPDebug == "full"}
+	}
+	if r.digest != nil {
+		hc.Transport = &digest{next: hc.Transport, hops: h, user: r.digest, host: r.req.URL.Host}
+	}
 	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
 	defer cancel()
-	hc := http.Client{
-		Transport: h,
-		Jar:       &requestJar{jar: &r.client.jar, own: r.cookies, replaced: r.replaced},
-		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			res.url = req.URL.String()
-			if len(via) <= r.redirects {
-				return nil
-			}
-			if r.warnLimit {
-				r.client.vu.Warn("redirects", fmt.Sprintf("stopped after %d redirects at %q and returned the redirection; the option maxRedirects or the parameter redirects sets the limit", len(via)-1, req.URL))
-			}
-			return http.ErrUseLastResponse
-		},
-	}
 	resp, err := hc.Do(r.req.WithContext(ctx))
 	if err == nil {
-		res.body, err = r.readAnswer(resp)
+		err = r.readAnswer(resp, res)
 	}
 	h.finish(err)
 	if err != nil {
-		if res.code == 0 { // it never came to a round trip
-			res.code, res.errText = classify(err)
-		}
-		res.body = nil
-		if r.throw {
-			res.thrown = err
-		} else if r.ctx.Err() == nil {
-			r.client.vu.Warn("http "+res.errText, "request failed: "+shorten(err))
-		}
-		return res
+		return r.fail(res, err)
 	}
+	r.jar.set(resp.Request.URL, resp.Cookies())
 	res.url = resp.Request.URL.String()
 	res.status, res.text, res.proto = resp.StatusCode, resp.Status, resp.Proto
-	res.header, res.cookies = resp.Header, resp.Cookies()
+	res.header, res.cookies, res.tls = resp.Header, resp.Cookies(), resp.TLS
 	return res
 }
 
-// shorten is an error's text without what net/http repeats around it.
-func shorten(err error) string {
-	var ue *url.Error
-	if errors.As(err, &ue) {
-		return fmt.Sprintf("%s %q: %s", ue.Op, ue.URL, ue.Err)
+// fail makes res the result of a request without an answer.
+func (r *request) fail(res *result, err error) *result {
+	if res.code == 0 { // it never came to a round trip
+		res.code, res.errText = classify(err)
 	}
-	return err.Error()
+	res.body = nil
+	if r.throw {
+		res.thrown = err
+	} else if r.ctx.Err() == nil {
+		r.client.vu.Warn("http "+res.errText, "request failed: "+err.Error())
+	}
+	return res
+}
+
+// redirect lets the client go on to next, with the cookies that belong there,
+// or stops it at the limit.
+func (r *request) redirect(res *result, next *http.Request, via []*http.Request) error {
+	res.url = next.URL.String()
+	r.jar.set(via[len(via)-1].URL, next.Response.Cookies())
+	next.Header.Del("Cookie")
+	r.addCookies(next)
+	if len(via) <= r.redirects {
+		return nil
+	}
+	if r.warnLimit {
+		r.client.vu.Warn("redirects", fmt.Sprintf("stopped after %d redirects at %q and returned the redirection; the option maxRedirects or the parameter redirects sets the limit", len(via)-1, next.URL))
+	}
+	return http.ErrUseLastResponse
 }
 
 // readAnswer reads the body to its end, so that the connection can be reused.
-func (r *request) readAnswer(resp *http.Response) ([]byte, error) {
+func (r *request) readAnswer(resp *http.Response, res *result) error {
 	defer resp.Body.Close()
-	if r.bodyType == bodyNone {
-		_, err := io.Copy(io.Discard, resp.Body)
-		return nil, err
-	}
-	var src io.Reader = resp.Body
-	var closer io.Closer
-	var err error
-	switch strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding"))) {
-	case "gzip":
-		var z *gzip.Reader
-		if z, err = gzip.NewReader(resp.Body); err == nil {
-			src, closer = z, z
-		}
-	case "deflate":
-		var z io.ReadCloser
-		if z, err = zlib.NewReader(resp.Body); err == nil {
-			src, closer = z, z
-		}
-	}
 	switch {
-	case errors.Is(err, io.EOF):
-		return nil, nil // an answer without a body, to HEAD for example
-	case err != nil:
-		return nil, &codedError{code: codeUndecodableBody, text: "cannot decompress the body: " + err.Error()}
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		return fmt.Errorf("unsupported response status: %s", resp.Status)
+	case r.bodyType == bodyNone:
+		_, err := io.Copy(io.Discard, resp.Body)
+		return err
+	case resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
+		res.noBody = true
+		return nil
 	}
-	if closer != nil {
-		defer closer.Close()
+	body, err := decoder(resp)
+	if err == nil {
+		res.body, err = readAll(body, resp)
 	}
-	if n := resp.ContentLength; n > 0 && n <= 1<<20 && closer == nil && resp.Request.Method != http.MethodHead {
+	if err != nil {
+		_, _ = io.Copy(io.Discard, resp.Body)
+		return undecodable(err)
+	}
+	return nil
+}
+
+// readAll reads a body, which resp tells the length of if it is not encoded.
+func readAll(body io.Reader, resp *http.Response) ([]byte, error) {
+	if n := resp.ContentLength; body == resp.Body && n > 0 && n <= 1<<20 && resp.Request.Method != http.MethodHead {
 		buf := make([]byte, n)
-		if _, err := io.ReadFull(src, buf); err != nil {
+		_, err := io.ReadFull(body, buf)
+		return buf, err
+	}
+	return io.ReadAll(body)
+}
+
+// decoder is a body without its encodings; unknown ones are left in it.
+func decoder(resp *http.Response) (io.Reader, error) {
+	var body io.Reader = resp.Body
+	encoding := resp.Header.Get("Content-Encoding")
+	if encoding == "" || resp.Request.Method == http.MethodHead {
+		return body, nil
+	}
+	names := strings.Split(encoding, ",")
+	for i := len(names) - 1; i >= 0; i-- {
+		var err error
+		switch name := strings.ToLower(strings.TrimSpace(names[i])); name {
+		case "gzip":
+			body, err = gzip.NewReader(body)
+		case "deflate":
+			body, err = zlib.NewReader(body)
+		case "br", "zstd":
+			err = &codedError{code: codeUndecodableBody, text: "cannot decompress the body: " + refusal{fmt.Sprintf("the compression %q", name)}.Error()}
+		}
+		if errors.Is(err, io.EOF) {
+			return http.NoBody, nil // there is nothing to decode
+		}
+		if err != nil {
 			return nil, err
 		}
-		return buf, nil
 	}
-	return io.ReadAll(src)
+	return body, nil
+}
+
+// undecodable is err with k6's code if it comes from decompression.
+func undecodable(err error) error {
+	var corrupt flate.CorruptInputError
+	for _, e := range []error{gzip.ErrChecksum, gzip.ErrHeader, zlib.ErrChecksum, zlib.ErrDictionary, zlib.ErrHeader} {
+		if errors.Is(err, e) {
+			return &codedError{code: codeUndecodableBody, text: "cannot decompress the body: " + err.Error()}
+		}
+	}
+	if errors.As(err, &corrupt) {
+		return &codedError{code: codeUndecodableBody, text: "cannot decompress the body: " + err.Error()}
+	}
+	return err
 }
 
 // measure emits a hop's metrics and notes in res what belongs to the last one.
@@ -186,13 +234,15 @@ func (r *request) measure(h *hop, res *result) {
 		}
 		if h.resp.TLS != nil {
 			key.tls = tlsVersion(h.resp.TLS.Version)
-			res.tls = key.tls
 		}
 	}
 	key.code = res.code
+	if r.client.vu.Settings().SystemTags.Has("ip") {
+		key.ip, _ = splitAddr(remote)
+	}
 	failed := 0.0
 	if r.expect != nil {
-		key.judged, key.expected = true, r.expect.match(key.status)
+		key.judged, key.expected = true, h.challenged || r.expect.match(key.status)
 		if !key.expected {
 			failed = 1
 		}
@@ -223,7 +273,7 @@ type tagKey struct {
 	base             *metrics.TagSet
 	url, method      string
 	status, code     int
-	proto, tls       string
+	proto, tls, ip   string
 	errText          string
 	judged, expected bool
 }
@@ -237,27 +287,34 @@ func (c *client) tags(k tagKey) *metrics.TagSet {
 	if t, ok := c.tagCache[k]; ok {
 		return t
 	}
+	system := c.vu.Settings().SystemTags
 	t := k.base
+	add := func(key, value string) { t = system.Add(t, key, value) }
 	if name, ok := t.Get("name"); ok {
-		t = t.With("url", name) // the user's name keeps the number of series low
+		add("url", name) // the user's name keeps the number of series low
 	} else {
-		t = t.With("name", k.url).With("url", k.url)
+		add("name", k.url)
+		add("url", k.url)
 	}
-	t = t.With("method", k.method).With("status", strconv.Itoa(k.status))
+	add("method", k.method)
+	add("status", strconv.Itoa(k.status))
 	if k.errText != "" {
-		t = t.With("error", k.errText)
+		add("error", k.errText)
 	}
 	if k.code != 0 {
-		t = t.With("error_code", strconv.Itoa(k.code))
+		add("error_code", strconv.Itoa(k.code))
 	}
 	if k.proto != "" {
-		t = t.With("proto", k.proto)
+		add("proto", k.proto)
 	}
 	if k.tls != "" {
-		t = t.With("tls_version", k.tls)
+		add("tls_version", k.tls)
+	}
+	if k.ip != "" {
+		add("ip", k.ip)
 	}
 	if k.judged {
-		t = t.With("expected_response", strconv.FormatBool(k.expected))
+		add("expected_response", strconv.FormatBool(k.expected))
 	}
 	if len(c.tagCache) < mostTags {
 		c.tagCache[k] = t

@@ -4,9 +4,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
+
+	"github.com/retrylab/retrylab/runner/modules"
 )
 
 // k6's error codes of requests without an answer. An answer with a status of
@@ -18,6 +23,8 @@ const (
 	codeTimeout         = 1050
 	codeDNS             = 1100
 	codeDNSNoHost       = 1101
+	codeBlockedIP       = 1110
+	codeBlockedHost     = 1111
 	codeTCP             = 1200
 	codeBrokenPipe      = 1201
 	codeUnknownErrno    = 1202
@@ -30,6 +37,9 @@ const (
 	codeTLSHeader       = 1301
 	codeUnknownIssuer   = 1310
 	codeWrongHost       = 1311
+	codeGoAway          = 1610 // and 1611 + HTTP/2's code, as the next two
+	codeStream          = 1630
+	codeConnection      = 1650
 	codeUndecodableBody = 1701
 )
 
@@ -46,6 +56,12 @@ func classify(err error) (code int, text string) {
 	var coded *codedError
 	if errors.As(err, &coded) {
 		return coded.code, coded.text
+	}
+	switch {
+	case errors.Is(err, modules.ErrBlockedIP):
+		return codeBlockedIP, modules.ErrBlockedIP.Error()
+	case errors.Is(err, modules.ErrBlockedHost):
+		return codeBlockedHost, modules.ErrBlockedHost.Error()
 	}
 	var op *net.OpError
 	isOp := errors.As(err, &op)
@@ -90,7 +106,44 @@ func classify(err error) (code int, text string) {
 	case errors.Is(err, syscall.EPIPE):
 		return codeBrokenPipe, "write: broken pipe"
 	}
-	return codeGeneric, innermost(err).Error()
+	text = innermost(err).Error()
+	if code, text, ok := classifyHTTP2(text); ok {
+		return code, text
+	}
+	return codeGeneric, text
+}
+
+// http2Errors are the names of HTTP/2's error codes, from 0 (RFC 9113).
+var http2Errors = [...]string{
+	"NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
+	"FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
+	"INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
+}
+
+// classifyHTTP2 knows net/http's errors of HTTP/2 by their texts, since it
+// does not export their types.
+func classifyHTTP2(text string) (int, string, bool) {
+	var base int
+	var kind, name string
+	if rest, ok := strings.CutPrefix(text, "stream error: "); ok { // stream ID 1; NAME; cause
+		base, kind = codeStream, "stream error"
+		_, name, _ = strings.Cut(rest, "; ")
+		name, _, _ = strings.Cut(name, ";")
+	} else if rest, ok := strings.CutPrefix(text, "connection error: "); ok { // NAME
+		base, kind, name = codeConnection, "connection error", rest
+	} else if rest, ok := strings.CutPrefix(text, "http2: server sent GOAWAY"); ok { // …, ErrCode=NAME, …
+		base, kind = codeGoAway, "received GoAway"
+		_, name, _ = strings.Cut(rest, "ErrCode=")
+		name, _, _ = strings.Cut(name, ",")
+	}
+	if name == "" {
+		return 0, "", false
+	}
+	text = fmt.Sprintf("http2: %s with http2 ErrCode %s", kind, name)
+	if i := slices.Index(http2Errors[:], name); i >= 0 {
+		return base + 1 + i, text, true
+	}
+	return base, text, true
 }
 
 func classifyOp(op *net.OpError) (int, string) {

@@ -31,20 +31,22 @@ func (c *client) expectedStatuses(call sobek.FunctionCall) sobek.Value {
 	var e expected
 	for i, arg := range call.Arguments {
 		if o, ok := arg.(*sobek.Object); ok {
-			lo, hi := o.Get("min"), o.Get("max")
-			if modules.IsNullish(lo) || modules.IsNullish(hi) {
-				modules.Throw(c.rt, "expectedStatuses(): argument %d needs both min and max", i+1)
-			}
-			e = append(e, [2]int{int(lo.ToInteger()), int(hi.ToInteger())})
-			continue
+			e = append(e, [2]int{c.status(i, o.Get("min")), c.status(i, o.Get("max"))})
+		} else {
+			e = append(e, [2]int{c.status(i, arg), c.status(i, arg)})
 		}
-		if _, ok := arg.Export().(int64); !ok {
-			modules.Throw(c.rt, "expectedStatuses(): argument %d is %q, want a status or {min, max}", i+1, arg.String())
-		}
-		e = append(e, [2]int{int(arg.ToInteger()), int(arg.ToInteger())})
 	}
-	o := c.rt.ToValue(&ranges{e})
-	return o
+	return c.rt.ToValue(&ranges{e})
+}
+
+func (c *client) status(i int, v sobek.Value) int {
+	if v != nil {
+		if n, ok := v.Export().(int64); ok {
+			return int(n)
+		}
+	}
+	modules.Throw(c.rt, "expectedStatuses(): argument %d is or holds %s, want a whole number or {min, max} of such", i+1, came(v))
+	return 0
 }
 
 // ranges carries an expectation through JS.
@@ -68,5 +70,5 @@ func callback(v sobek.Value) (statuses, error) {
 	if r, ok := v.Export().(*ranges); ok {
 		return r.of, nil
 	}
-	return nil, fmt.Errorf("the response callback is %q, want null or what http.expectedStatuses() returns", v.String())
+	return nil, fmt.Errorf("the response callback is %s, want null or what http.expectedStatuses() returns", came(v))
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -142,12 +143,12 @@ func TestResponse(t *testing.T) {
 	url := server(t)
 	got := shown(t, url, `const r = http.get(U + '/echo', {headers: {A: 'b'}});
 		show({ status: r.status, text: r.status_text, url: r.url === U + '/echo', proto: r.proto, type: r.headers['Content-Type'],
-			error: r.error, code: r.error_code, req: [r.request.method, r.request.headers.A], ip: r.remote_ip, json: typeof r.json,
+			error: r.error, code: r.error_code, req: [r.request.method, r.request.headers.A, r.request.url === U + '/echo', r.request.body], ip: r.remote_ip, json: typeof r.json,
 			sum: Math.abs(r.timings.duration - r.timings.sending - r.timings.waiting - r.timings.receiving) < 1e-9 && r.timings.waiting > 0,
 			phases: Object.keys(r.timings).sort(), keys: Object.keys(r).includes('status'), mine: (r.mine = 3) && r.mine, gone: r.gone === undefined })`)
 	assert.Equal(t, map[string]any{
 		"status": 200.0, "text": "200 OK", "url": true, "proto": "HTTP/1.1", "type": "application/json", "error": "", "code": 0.0,
-		"req": []any{"GET", []any{"b"}}, "ip": "127.0.0.1", "json": "function", "sum": true,
+		"req": []any{"GET", []any{"b"}, true, ""}, "ip": "127.0.0.1", "json": "function", "sum": true,
 		"phases": []any{"blocked", "connecting", "duration", "looking_up", "receiving", "sending", "tls_handshaking", "waiting"},
 		"keys":   true, "mine": 3.0, "gone": true,
 	}, got)
@@ -157,10 +158,10 @@ func TestJSON(t *testing.T) {
 	url := server(t)
 	assert.Equal(t, []any{2.0, "GET", []any{1.0, 2.0}, true, 2.0}, shown(t, url, `const r = http.get(U + '/echo');
 		show([r.json('list.1.n'), r.json('method'), r.json('list.#.n'), r.json('nope') === undefined, r.json().list.length])`))
-	for _, call := range []string{"json()", "json('a')"} {
-		assert.Equal(t, "Error: json(): the body is not JSON: \"not json\"", shown(t, url,
-			"try { http.get(U + '/status/200')."+call+" } catch (e) { show(String(e)) }"))
-	}
+	assert.Equal(t, "Error: json(): the body is not JSON: \"not json\"", shown(t, url,
+		"try { http.get(U + '/status/200').json() } catch (e) { show(String(e)) }"))
+	assert.Equal(t, true, shown(t, url, "show(http.get(U + '/status/200').json('a') === undefined)"))
+	assert.Equal(t, 2.0, shown(t, url, "show(http.get(U + '/echo').json('list.#'))"))
 	assert.Contains(t, shown(t, url, "try { http.get('http://127.0.0.1:1').json() } catch (e) { show(String(e)) }"), "has no body")
 }
 
@@ -204,6 +205,12 @@ func TestRedirects(t *testing.T) {
 	assert.Equal(t, []string{"302"}, out.Console)
 	assert.Contains(t, strings.Join(out.Log, "\n"), "stopped after 10 redirects")
 	assert.Equal(t, 11.0, metric(t, out, "http_reqs", "count"), "each hop is a request")
+	out = script(t, url, "show(http.get(U + '/hops/2').status); http.get(U + '/hops/2', {redirects: 0})",
+		withOptions(`{"maxRedirects": 1, "thresholds": {"http_reqs{status:302}": [], "http_reqs{name:`+url+`/hops/2}": []}}`))
+	assert.Equal(t, []string{"302"}, out.Console)
+	assert.NotContains(t, strings.Join(out.Log, "\n"), "stopped after", "the limit was asked for")
+	assert.Equal(t, 3.0, metric(t, out, "http_reqs{status:302}", "count"))
+	assert.Equal(t, 2.0, metric(t, out, "http_reqs{name:"+url+"/hops/2}", "count"), "each hop has its own name")
 }
 
 func TestBodiesByType(t *testing.T) {
@@ -212,6 +219,7 @@ func TestBodiesByType(t *testing.T) {
 		http.get(U + '/gzip', {responseType: 'binary'}).body.byteLength, http.get(U + '/gzip', {responseType: 'none'}).body === null])`))
 	assert.Equal(t, []any{true, "unzipped"}, shown(t, url, `show([http.get(U + '/gzip').body === null, http.get(U + '/gzip', {responseType: 'text'}).body])`,
 		withOptions(`{"discardResponseBodies": true}`)))
+	assert.Equal(t, []any{nil, nil, ""}, shown(t, url, "show([http.get(U + '/status/204').body, http.get(U + '/status/304').body, http.get(U + '/set').body])"))
 }
 
 func TestCookiesLastForAnIteration(t *testing.T) {
@@ -230,6 +238,28 @@ func TestBatch(t *testing.T) {
 	assert.Equal(t, []any{"GET", "POST", "PUT", 0.0}, shown(t, url, `const r = http.batch([U + '/echo', ['POST', U + '/echo', 'b', {tags: {k: 'v'}}],
 		{method: 'PUT', url: U + '/echo'}, 'nonsense']); show([r[0].json('method'), r[1].json('method'), r[2].json('method'), r[3].status])`))
 	assert.Equal(t, map[string]any{"a": 200.0, "b": 404.0}, shown(t, url, `const r = http.batch({a: U + '/echo', b: U + '/status/404'}); show({a: r.a.status, b: r.b.status})`))
+	assert.Equal(t, []any{"POST", "form=1", "5", "", 8.0, true}, shown(t, url, "const r = http.batch({"+
+		"a: {method: 'post', url: U + '/echo', body: {form: 1}, params: {headers: {'X-A': 5}}}, "+
+		"b: {method: 'GET', url: U + '/echo', body: 'left out'}, "+
+		"c: {url: U + '/gzip', params: {responseType: 'binary'}}, d: http.url`${U}/echo`}); "+
+		"show([r.a.json('method'), r.a.json('body'), r.a.json('x'), r.b.json('body'), r.c.body.byteLength, r.d.status === 200])"))
+	assert.Equal(t, []any{}, shown(t, url, "show(http.batch([]))"))
+	out := script(t, url, "try { http.batch([U + '/echo', ['GET', 'http://127.0.0.1:1', null, {throw: true}]]) } catch (e) { show(String(e)) }")
+	assert.Contains(t, strings.Join(out.Console, ""), "connection refused")
+	assert.Equal(t, 2.0, metric(t, out, "http_reqs", "count"), "the others are made all the same")
+}
+
+func TestBatchKeepsTheOrder(t *testing.T) {
+	var mu sync.Mutex
+	var got []string
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		got = append(got, r.URL.Path)
+		mu.Unlock()
+	}))
+	t.Cleanup(s.Close)
+	require.NoError(t, script(t, s.URL, "http.batch(['/1', '/2', '/3', '/4'].map((p) => U + p))", withOptions(`{"batch": 1}`)).Err)
+	assert.Equal(t, []string{"/1", "/2", "/3", "/4"}, got)
 }
 
 func TestBatchIsBoundedPerHost(t *testing.T) {
@@ -249,10 +279,12 @@ func TestBatchIsBoundedPerHost(t *testing.T) {
 	out := script(t, s.URL, "http.batch([U, U])", withOptions(`{"batchPerHost": 2}`))
 	require.NoError(t, out.Err)
 	assert.EqualValues(t, 2, most.Load())
-	most.Store(0)
-	out = script(t, s.URL, "http.batch([U, U, U, U, U])", withOptions(`{"batchPerHost": 1}`))
-	require.NoError(t, out.Err)
-	assert.EqualValues(t, 1, most.Load())
+	for _, options := range []string{`{"batchPerHost": 1}`, `{"batch": 1, "batchPerHost": 0}`} {
+		most.Store(0)
+		out = script(t, s.URL, "http.batch([U, U, U, U, U])", withOptions(options))
+		require.NoError(t, out.Err)
+		assert.EqualValues(t, 1, most.Load(), options)
+	}
 }
 
 func TestAsyncRequestsRunBesideEachOther(t *testing.T) {
@@ -337,13 +369,92 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-func TestRefusedParameters(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	url := server(t)
-	for _, p := range []string{"auth: 'ntlm'", "jar: {}", "compression: 'gzip'"} {
-		out := script(t, url, "http.get(U + '/echo', {"+p+"})")
-		assert.EqualValues(t, 1, out.Result.Threw, p)
-		assert.Contains(t, strings.Join(out.Log, "\n"), "is not in the built-in runner; use a k6 build", p)
+	for call, what := range map[string]string{
+		"http.get(U, {auth: 'ntlm'})":                             `the authentication "ntlm"`,
+		"http.post(U, 'b', {compression: 'br'})":                  `the compression "br"`,
+		"http.post(U, 'b', {compression: 'gzip, zstd'})":          `the compression "zstd"`,
+		"http.get(U + '/echo').html('a')":                         "Response.html",
+		"http.get(U + '/echo').submitForm()":                      "Response.submitForm",
+		"http.get(U + '/echo').clickLink()":                       "Response.clickLink",
+		"http.get(U + '/echo').ocsp":                              "Response.ocsp",
+		"http.batch([['GET', U, null, {auth: 'ntlm'}]])":          `the authentication "ntlm"`,
+		"await http.asyncRequest('GET', U, null, {auth: 'ntlm'})": `the authentication "ntlm"`,
+	} {
+		got := shown(t, url, "try { "+call+" } catch (e) { show(e.message) }")
+		assert.Equal(t, what+" is not in the built-in runner; use a k6 build (see README)", got, call)
 	}
+}
+
+func TestWrongArguments(t *testing.T) {
+	url := server(t)
+	for call, want := range map[string]string{
+		"http.get(U, 'x')":                               `the request's parameters are "x", want an object`,
+		"http.get(null)":                                 `invalid URL "null": want scheme://host/path`,
+		"http.get()":                                     `invalid URL "undefined": want`,
+		"http.get('http://[::1')":                        `invalid URL "http://[::1": want`,
+		"http.post(U, 5)":                                "the body is 5, want text, an ArrayBuffer or an object of form fields and files",
+		"http.post(U, [1])":                              "the body is an array, want text",
+		"http.post(U, () => 1)":                          "the body is a function, want text",
+		"http.post(U, new Date())":                       `the body is an object of class "Date", want text`,
+		"http.get(U, {headers: 'x'})":                    `headers are "x", want an object`,
+		"http.get(U, {cookies: 1})":                      "cookies are 1, want an object",
+		"http.get(U, {jar: {}})":                         "jar is an object, want what http.cookieJar() or new http.CookieJar() makes",
+		"http.get(U, {tags: 'x'})":                       `tags: want an object of text, numbers or booleans, not "x"`,
+		"http.get(U, {timeout: true})":                   `timeout is true, want text like "1.5s" or a number of milliseconds`,
+		"http.get(U, {timeout: '3 days'})":               `timeout is "3 days", want text`,
+		"http.get(U, {redirects: '5'})":                  `redirects is "5", want a whole number of at least 0`,
+		"http.get(U, {redirects: -1})":                   "redirects is -1, want a whole number",
+		"http.get(U, {responseType: 'json'})":            `responseType is "json", want "text", "binary" or "none"`,
+		"http.get(U, {responseCallback: [200]})":         "the response callback is an array, want null or what http.expectedStatuses() returns",
+		"http.post(U, 'b', {compression: 'lzw'})":        `compression "lzw" is none of gzip, deflate`,
+		"http.get(U, {auth: 'kerberos'})":                `auth is "kerberos", want "basic" or "digest"`,
+		"http.get(U, {auth: 'digest'})":                  "digest authentication needs a name and a password in the URL",
+		"http.batch([[1, U]])[0]":                        `batch(): request "0": the method is 1, want text like "GET"`,
+		"http.batch({a: {method: 'GET'}}).a":             `batch(): request "a": it has no URL`,
+		"http.batch([['GET']])[0]":                       `batch(): request "0": it has no URL`,
+		"http.batch([['POST', U, 5]])[0]":                "the body is 5, want text",
+		"(await http.asyncRequest('GET', U, null, 'x'))": `the request's parameters are "x", want an object`,
+	} {
+		got := shown(t, url, "const r = "+call+"; show([r.status, r.error_code > 0, r.body, r.error, r.request.url === r.url])").([]any)
+		assert.Equal(t, []any{0.0, true, nil}, got[:3], call)
+		assert.Contains(t, got[3], want, call)
+		assert.Equal(t, true, got[4], call)
+	}
+	for call, want := range map[string]string{
+		"http.batch()":                                                    "batch() needs an array or an object of requests, not undefined",
+		"http.batch('x')":                                                 `batch() needs an array or an object of requests, not "x"`,
+		"http.batch(() => 1)":                                             "not a function",
+		"http.batch([U], {})":                                             "batch() takes one array or object of requests, not 2 arguments",
+		"http.expectedStatuses()":                                         "needs at least one status",
+		"http.expectedStatuses('200')":                                    `argument 1 is or holds "200", want a whole number or {min, max} of such`,
+		"http.expectedStatuses(200, {min: 1})":                            "argument 2 is or holds undefined",
+		"http.expectedStatuses({min: 1.5, max: 2})":                       "argument 1 is or holds 1.5",
+		"http.setResponseCallback(() => true)":                            "the response callback is a function, want null or what http.expectedStatuses() returns",
+		"http.file()":                                                     "the data is undefined, want text or an ArrayBuffer",
+		"http.file({a: 1})":                                               "the data is an object, want text or an ArrayBuffer",
+		"http.get(U, {throw: true, headers: 'x'})":                        `headers are "x", want an object`,
+		"http.get('nonsense', {throw: true})":                             `invalid URL "nonsense"`,
+		"http.cookieJar().set(U, '', 'v')":                                `CookieJar.set(): the name of the cookie is "", want text`,
+		"http.cookieJar().set(U, 'a', 'v', 1)":                            "CookieJar.set(): the options are 1, want an object",
+		"http.cookieJar().set(U, 'a', 'v', {expires: 'soon'})":            `CookieJar.set(): expires is "soon", want a date like`,
+		"http.cookieJar().set(U, 'a', 'v', {max_age: '1'})":               `CookieJar.set(): max_age is "1", want a whole number of seconds`,
+		"http.cookieJar().cookiesForURL()":                                "CookieJar.cookiesForURL(): undefined is no URL",
+		"http.cookieJar().delete(U)":                                      "CookieJar.delete(): the name of the cookie is undefined, want text",
+		"http.cookieJar().clear('http://[::1')":                           `CookieJar.clear(): "http://[::1" is no URL`,
+		"await http.asyncRequest('GET', 'nonsense', null, {throw: true})": `invalid URL "nonsense"`,
+	} {
+		got := shown(t, url, "try { "+call+"; show('nothing was thrown') } catch (e) { show(e.message) }")
+		assert.Contains(t, got, want, call)
+	}
+}
+
+func TestGetTakesNoBody(t *testing.T) {
+	out := script(t, server(t), "http.get(U + '/echo', null, {}); http.head(U + '/echo', null, {})")
+	log := strings.Join(out.Log, "\n")
+	assert.Contains(t, log, "http.get takes a URL and parameters, and no body: 3 arguments were given")
+	assert.Contains(t, log, "http.head takes a URL")
 }
 
 func TestRequestsEndWithTheRun(t *testing.T) {
@@ -370,7 +481,10 @@ func TestTLS(t *testing.T) {
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	const body = "const r = http.get(U); show([r.status, r.error_code, r.error, r.proto, r.tls_version, r.timings.tls_handshaking > 0])"
-	assert.Equal(t, []any{0.0, 1310.0, "x509: unknown authority", "", "", false}, shown(t, s.URL, body))
-	assert.Equal(t, []any{200.0, 0.0, "", "HTTP/2.0", "tls1.3", true}, shown(t, s.URL, body, withOptions(`{"insecureSkipTLSVerify": true}`)))
+	const body = "const r = http.get(U); show([r.status, r.error_code, r.error, r.proto, r.tls_version === http.TLS_1_3, r.tls_cipher_suite, r.timings.tls_handshaking > 0])"
+	assert.Equal(t, []any{0.0, 1310.0, "x509: unknown authority", "", false, "", false}, shown(t, s.URL, body))
+	got := shown(t, s.URL, body, withOptions(`{"insecureSkipTLSVerify": true}`)).([]any)
+	assert.Contains(t, got[5], "TLS_")
+	got[5] = ""
+	assert.Equal(t, []any{200.0, 0.0, "", "HTTP/2.0", true, "", true}, got)
 }

@@ -2,7 +2,11 @@
 package k6http
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 	"sync"
 
 	"github.com/grafana/sobek"
@@ -13,15 +17,15 @@ import (
 
 // New makes the module for a virtual user.
 func New(vu modules.VU) (modules.Exports, error) {
-	c := &client{vu: vu, rt: vu.Runtime(), expect: expected{{200, 399}}, tagCache: make(map[tagKey]*metrics.TagSet)}
+	c := &client{vu: vu, rt: vu.Runtime(), expect: expected{{200, 399}}, cookies: &jar{}, tagCache: make(map[tagKey]*metrics.TagSet)}
 	named := map[string]any{
-		"get":     c.method(http.MethodGet, false),
-		"head":    c.method(http.MethodHead, false),
-		"post":    c.method(http.MethodPost, true),
-		"put":     c.method(http.MethodPut, true),
-		"patch":   c.method(http.MethodPatch, true),
-		"del":     c.method(http.MethodDelete, true),
-		"options": c.method(http.MethodOptions, true),
+		"get":     c.bodyless("get", http.MethodGet),
+		"head":    c.bodyless("head", http.MethodHead),
+		"post":    c.method(http.MethodPost),
+		"put":     c.method(http.MethodPut),
+		"patch":   c.method(http.MethodPatch),
+		"del":     c.method(http.MethodDelete),
+		"options": c.method(http.MethodOptions),
 		"request": func(call sobek.FunctionCall) sobek.Value {
 			return c.send(call.Argument(0).String(), call.Argument(1), call.Argument(2), call.Argument(3))
 		},
@@ -30,8 +34,15 @@ func New(vu modules.VU) (modules.Exports, error) {
 		},
 		"batch":               c.batch,
 		"url":                 c.url,
+		"file":                c.file,
+		"cookieJar":           c.cookieJar,
+		"CookieJar":           c.newCookieJar,
 		"expectedStatuses":    c.expectedStatuses,
 		"setResponseCallback": c.setResponseCallback,
+		"TLS_1_0":             "tls1.0",
+		"TLS_1_1":             "tls1.1",
+		"TLS_1_2":             "tls1.2",
+		"TLS_1_3":             "tls1.3",
 	}
 	return modules.Exports{Named: named}, nil
 }
@@ -42,17 +53,24 @@ type client struct {
 	rt     *sobek.Runtime
 	expect statuses
 
-	jar     jar
-	jarIter int64
+	cookies   *jar // use jar()
+	cookiesOf int64
 
 	mu       sync.Mutex // a batch makes tags from several goroutines
 	tagCache map[tagKey]*metrics.TagSet
 }
 
-func (c *client) method(verb string, hasBody bool) func(sobek.FunctionCall) sobek.Value {
+func (c *client) method(verb string) func(sobek.FunctionCall) sobek.Value {
 	return func(call sobek.FunctionCall) sobek.Value {
-		if hasBody {
-			return c.send(verb, call.Argument(0), call.Argument(1), call.Argument(2))
+		return c.send(verb, call.Argument(0), call.Argument(1), call.Argument(2))
+	}
+}
+
+// bodyless is a method whose second argument are the parameters.
+func (c *client) bodyless(name, verb string) func(sobek.FunctionCall) sobek.Value {
+	return func(call sobek.FunctionCall) sobek.Value {
+		if n := len(call.Arguments); n > 2 {
+			c.vu.Warn("http."+name+" arguments", fmt.Sprintf("http.%s takes a URL and parameters, and no body: %d arguments were given", name, n))
 		}
 		return c.send(verb, call.Argument(0), sobek.Undefined(), call.Argument(1))
 	}
@@ -60,12 +78,15 @@ func (c *client) method(verb string, hasBody bool) func(sobek.FunctionCall) sobe
 
 // send makes a request and waits for its answer.
 func (c *client) send(method string, url, body, params sobek.Value) sobek.Value {
-	r, res := c.prepare(method, url, body, params)
+	r, res, err := c.prepare(method, url, body, params)
+	if err != nil {
+		modules.Throw(c.rt, "%s", err)
+	}
 	if res == nil {
 		res = r.do()
 	}
 	if res.thrown != nil {
-		panic(modules.NewError(c.rt, res.thrown.Error()))
+		modules.Throw(c.rt, "%s", res.thrown)
 	}
 	return c.response(res)
 }
@@ -73,15 +94,15 @@ func (c *client) send(method string, url, body, params sobek.Value) sobek.Value 
 // sendAsync makes a request beside the script and returns its promise.
 func (c *client) sendAsync(method string, url, body, params sobek.Value) sobek.Value {
 	p, resolve, reject := c.rt.NewPromise()
-	r, res := c.prepare(method, url, body, params)
-	settle := func(res *result) error {
-		if res.thrown != nil {
-			return reject(modules.NewError(c.rt, res.thrown.Error()))
+	r, res, err := c.prepare(method, url, body, params)
+	settle := func(res *result, err error) error {
+		if err != nil {
+			return reject(modules.NewError(c.rt, err.Error()))
 		}
 		return resolve(c.response(res))
 	}
-	if res != nil {
-		if err := settle(res); err != nil {
+	if r == nil {
+		if err := settle(res, err); err != nil {
 			modules.Rethrow(c.rt, err)
 		}
 		return c.rt.ToValue(p)
@@ -89,107 +110,75 @@ func (c *client) sendAsync(method string, url, body, params sobek.Value) sobek.V
 	done := c.vu.Callback()
 	go func() {
 		res := r.do()
-		done(func() error { return settle(res) })
+		done(func() error { return settle(res, res.thrown) })
 	}()
 	return c.rt.ToValue(p)
 }
 
+// refusal is an error that the script gets thrown in any case: what it asks
+// for is not there.
+type refusal struct{ what string }
+
+func (r refusal) Error() string {
+	return r.what + " is not in the built-in runner; use a k6 build (see README)"
+}
+
 // prepare reads a request's arguments. For a request that cannot be made it
-// returns the result that says so, or throws where the script asked for that.
-func (c *client) prepare(method string, url, body, params sobek.Value) (*request, *result) {
-	if c.vu.InitContext() {
-		modules.Throw(c.rt, "requests do not work in the init context (the script's top level)")
-	}
-	if it := c.vu.Iteration(); it != c.jarIter {
-		c.jarIter = it
-		if !c.vu.Settings().NoCookiesReset {
-			c.jar.reset()
-		}
-	}
+// returns the result that says so or, where the script is to have it thrown,
+// the error.
+func (c *client) prepare(method string, url, body, params sobek.Value) (*request, *result, error) {
+	c.mustRun("requests")
 	r := &request{client: c}
 	err := r.read(method, url, body, params)
 	if err == nil {
-		return r, nil
+		return r, nil, nil
 	}
-	if c.vu.Settings().Throw || r.throw {
-		modules.Throw(c.rt, "%s", err)
-	}
-	code, text := classify(err)
-	c.vu.Warn("http "+text, "request failed: "+text)
-	return nil, &result{url: r.url, method: method, code: code, errText: text}
+	res, err := c.unmade(method, r.url, err, r.throw)
+	return nil, res, err
 }
 
-// batch makes several requests at the same time.
-func (c *client) batch(call sobek.FunctionCall) sobek.Value {
-	if modules.IsNullish(call.Argument(0)) {
-		modules.Throw(c.rt, "batch() needs an array or an object of requests")
+// unmade is the result of a request that cannot be made, or the error to throw.
+func (c *client) unmade(method, target string, err error, throw bool) (*result, error) {
+	var refused refusal
+	if throw || errors.As(err, &refused) {
+		return nil, err
 	}
-	list := call.Argument(0).ToObject(c.rt)
-	keys := list.Keys()
-	results := make([]*result, len(keys))
-	requests := make([]*request, len(keys))
-	for i, key := range keys {
-		method, url, body, params := c.entry(list.Get(key))
-		requests[i], results[i] = c.prepare(method, url, body, params)
+	res := &result{request: &http.Request{Method: method, URL: &url.URL{Opaque: target}}, url: target}
+	res.code, res.errText = codeGeneric, err.Error()
+	var coded *codedError
+	if errors.As(err, &coded) {
+		res.code = coded.code
 	}
-	all := make(chan struct{}, c.vu.Settings().Batch)
-	hosts := make(map[string]chan struct{})
-	var wg sync.WaitGroup
-	for i, r := range requests {
-		if r == nil {
-			continue
-		}
-		host, ok := hosts[r.req.URL.Host]
-		if !ok {
-			host = make(chan struct{}, c.vu.Settings().BatchPerHost)
-			hosts[r.req.URL.Host] = host
-		}
-		wg.Go(func() {
-			host <- struct{}{}
-			defer func() { <-host }()
-			all <- struct{}{}
-			defer func() { <-all }()
-			results[i] = r.do()
-		})
-	}
-	wg.Wait()
-	var out *sobek.Object
-	if list.ClassName() == "Array" {
-		out = c.rt.NewArray()
-	} else {
-		out = c.rt.NewObject()
-	}
-	for i, key := range keys {
-		if results[i].thrown != nil {
-			panic(modules.NewError(c.rt, results[i].thrown.Error()))
-		}
-		if err := out.Set(key, c.response(results[i])); err != nil {
-			modules.Rethrow(c.rt, err)
-		}
-	}
-	return out
+	c.vu.Warn("http "+res.errText, "request failed: "+res.errText)
+	return res, nil
 }
 
-// entry is one request of a batch: a URL, [method, url, body, params] or an
-// object with these keys.
-func (c *client) entry(v sobek.Value) (method string, url, body, params sobek.Value) {
+func (c *client) mustRun(what string) {
+	if c.vu.InitContext() {
+		modules.Throw(c.rt, "%s do not work in the init context (the script's top level)", what)
+	}
+}
+
+// came is a JS value in the words of an error that expects another.
+func came(v sobek.Value) string {
+	if v == nil {
+		return "undefined"
+	}
 	o, ok := v.(*sobek.Object)
 	if !ok {
-		return http.MethodGet, v, sobek.Undefined(), sobek.Undefined()
-	}
-	get := func(key string) sobek.Value {
-		if got := o.Get(key); got != nil {
-			return got
+		if text, ok := v.Export().(string); ok {
+			return start(text)
 		}
-		return sobek.Undefined()
+		return v.String()
 	}
-	if o.ClassName() == "Array" {
-		return get("0").String(), get("1"), get("2"), get("3")
+	switch class := o.ClassName(); class {
+	case "Object":
+		return "an object"
+	case "Array":
+		return "an array"
+	case "Function":
+		return "a function"
+	default:
+		return "an object of class " + strconv.Quote(class)
 	}
-	if m := get("method"); !modules.IsNullish(m) {
-		method = m.String()
-	} else {
-		method = http.MethodGet
-	}
-	return method, get("url"), get("body"), get("params")
 }

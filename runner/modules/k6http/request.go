@@ -3,6 +3,7 @@ package k6http
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,9 +33,11 @@ type request struct {
 	client    *client
 	ctx       context.Context
 	req       *http.Request
-	url       string
-	body      []byte
+	url       string // as the script wrote it
+	body      []byte // before it was compressed
 	hasBody   bool
+	compress  []string
+	length    string // the header Content-Length, if the script set it
 	timeout   time.Duration
 	throw     bool
 	redirects int
@@ -42,155 +45,154 @@ type request struct {
 	bodyType  bodyType
 	expect    statuses
 	tags      *metrics.TagSet
+	jar       *jar
 	cookies   []*http.Cookie
 	replaced  map[string]bool // cookies that win over the jar's
+	digest    *url.Userinfo   // answers digest challenges; nil if none are
 }
 
 func (r *request) read(method string, target, body, params sobek.Value) error {
 	c := r.client
 	set := c.vu.Settings()
-	r.ctx, r.tags, r.expect = c.vu.Context(), c.vu.Tags(), c.expect
-	r.timeout, r.redirects, r.warnLimit, r.throw = 60*time.Second, set.MaxRedirects, true, set.Throw
+	r.ctx, r.tags, r.expect, r.jar = c.vu.Context(), c.vu.Tags(), c.expect, c.jar()
+	r.timeout, r.redirects, r.warnLimit, r.throw = 60*time.Second, set.MaxRedirects, set.WarnRedirects, set.Throw
 	if set.DiscardResponseBodies {
 		r.bodyType = bodyNone
 	}
-	name := ""
-	if o, ok := target.(*sobek.Object); ok {
-		if t, ok := o.Export().(*template); ok {
-			r.url, name = t.url, t.name
+	opts, ok := params.(*sobek.Object)
+	if !ok && !modules.IsNullish(params) {
+		return fmt.Errorf("the request's parameters are %s, want an object", came(params))
+	}
+	if opts != nil {
+		if v := opts.Get("throw"); !modules.IsNullish(v) {
+			r.throw = v.ToBoolean()
 		}
 	}
-	if r.url == "" {
+	name := ""
+	if t := templateOf(target); t != nil {
+		r.url, name = t.url, t.name
+	} else {
 		r.url = target.String()
 	}
 	u, err := url.Parse(r.url)
 	if err != nil || u.Scheme == "" || u.Host == "" {
 		return &codedError{code: codeInvalidURL, text: fmt.Sprintf("invalid URL %q: want scheme://host/path", r.url)}
 	}
-	header := make(http.Header, 4)
-	r.req = &http.Request{Method: strings.ToUpper(method), URL: u, Host: u.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	if err := r.readBody(body); err != nil {
-		return err
+	r.req = &http.Request{
+		Method: strings.ToUpper(method), URL: u, Host: u.Host, Header: make(http.Header, 4),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	header.Set("User-Agent", set.UserAgent)
-	if err := r.readParams(params); err != nil {
-		return err
+	if err := r.readArguments(body, opts); err != nil {
+		var refused refusal
+		if errors.As(err, &refused) {
+			return err
+		}
+		return fmt.Errorf("request to %q: %w", u.Redacted(), err)
 	}
-	if name != "" {
+	if name != "" && name != r.url && set.SystemTags.Has("name") {
 		if _, ok := r.tags.Get("name"); !ok {
 			r.tags = r.tags.With("name", name)
 		}
 	}
-	if r.hasBody {
-		r.req.ContentLength = int64(len(r.body))
-		r.req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.body)), nil }
-		r.req.Body, _ = r.req.GetBody()
-	}
-	return nil
+	r.addCookies(r.req)
+	return r.attachBody()
 }
 
-func (r *request) readBody(body sobek.Value) error {
-	if modules.IsNullish(body) {
-		return nil
-	}
-	r.hasBody = true
-	o, ok := body.(*sobek.Object)
-	if !ok {
-		r.body = []byte(body.String())
-		return nil
-	}
-	switch data := o.Export().(type) {
-	case sobek.ArrayBuffer:
-		r.body = bytes.Clone(data.Bytes())
-		return nil
-	case []byte:
-		r.body = bytes.Clone(data)
-		return nil
-	case string:
-		r.body = []byte(data)
-		return nil
-	}
-	form := make(url.Values)
-	for _, key := range o.Keys() {
-		v := o.Get(key)
-		if list, ok := v.(*sobek.Object); ok && list.ClassName() == "Array" {
-			for _, i := range list.Keys() {
-				form.Add(key, list.Get(i).String())
-			}
-			continue
+func (r *request) readArguments(body sobek.Value, opts *sobek.Object) error {
+	if !modules.IsNullish(body) {
+		var contentType string
+		var err error
+		if r.body, contentType, err = readBody(body); err != nil {
+			return err
 		}
-		form.Set(key, v.String())
+		r.hasBody = true
+		if contentType != "" {
+			r.req.Header.Set("Content-Type", contentType)
+		}
 	}
-	r.body = []byte(form.Encode())
-	r.req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	return nil
-}
-
-func (r *request) readParams(params sobek.Value) error {
-	if modules.IsNullish(params) {
+	r.req.Header.Set("User-Agent", r.client.vu.Settings().UserAgent)
+	if opts == nil {
 		return nil
 	}
-	rt := r.client.rt
-	o := params.ToObject(rt)
-	for _, key := range o.Keys() {
-		v := o.Get(key)
+	for _, key := range opts.Keys() {
+		v := opts.Get(key)
 		if modules.IsNullish(v) && key != "responseCallback" {
 			continue
 		}
-		var err error
-		switch key {
-		case "headers":
-			r.readHeaders(v.ToObject(rt))
-		case "tags":
-			r.tags, err = modules.AddTags(rt, r.tags, v)
-		case "timeout":
-			r.timeout, err = readTimeout(v)
-		case "throw":
-			r.throw = v.ToBoolean()
-		case "redirects":
-			r.redirects, r.warnLimit = int(v.ToInteger()), false
-		case "responseType":
-			switch v.String() {
-			case "text":
-				r.bodyType = bodyText
-			case "binary":
-				r.bodyType = bodyBinary
-			case "none":
-				r.bodyType = bodyNone
-			default:
-				err = fmt.Errorf("responseType %q is none of text, binary, none", v.String())
-			}
-		case "responseCallback":
-			r.expect, err = callback(v)
-		case "cookies":
-			r.readCookies(v.ToObject(rt))
-		case "jar", "auth", "compression":
-			modules.Throw(rt, "the request parameter %q is not in the built-in runner; use a k6 build (see README)", key)
-		}
-		if err != nil {
-			return fmt.Errorf("request to %q: %w", r.url, err)
+		if err := r.readParam(key, v); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (r *request) readHeaders(o *sobek.Object) {
+func (r *request) readParam(key string, v sobek.Value) (err error) {
+	switch key {
+	case "headers":
+		err = r.readHeaders(v)
+	case "cookies":
+		err = r.readCookies(v)
+	case "jar":
+		j, ok := v.Export().(*cookieJar)
+		if !ok {
+			return fmt.Errorf("jar is %s, want what http.cookieJar() or new http.CookieJar() makes", came(v))
+		}
+		r.jar = j.jar
+	case "tags":
+		r.tags, err = modules.AddTags(r.client.rt, r.tags, v)
+	case "timeout":
+		r.timeout, err = readTimeout(v)
+	case "redirects":
+		n, ok := v.Export().(int64)
+		if !ok || n < 0 {
+			return fmt.Errorf("redirects is %s, want a whole number of at least 0", came(v))
+		}
+		r.redirects, r.warnLimit = int(n), false
+	case "compression":
+		r.compress, err = encodings(v.String())
+	case "auth":
+		return r.readAuth(v)
+	case "responseType":
+		switch v.String() {
+		case "text":
+			r.bodyType = bodyText
+		case "binary":
+			r.bodyType = bodyBinary
+		case "none":
+			r.bodyType = bodyNone
+		default:
+			return fmt.Errorf("responseType is %s, want \"text\", \"binary\" or \"none\"", came(v))
+		}
+	case "responseCallback":
+		r.expect, err = callback(v)
+	}
+	return err
+}
+
+func (r *request) readHeaders(v sobek.Value) error {
+	o, ok := v.(*sobek.Object)
+	if !ok {
+		return fmt.Errorf("headers are %s, want an object", came(v))
+	}
 	for _, key := range o.Keys() {
 		val := o.Get(key).String()
 		switch strings.ToLower(key) {
+		case "content-length":
+			r.length = val
+			continue
 		case "host":
 			r.req.Host = val
-		case "content-length":
-			if val != strconv.Itoa(len(r.body)) {
-				r.client.vu.Warn("content-length", fmt.Sprintf("the header Content-Length %q was ignored: the body of the request to %q has %d bytes", val, r.url, len(r.body)))
-			}
-		default:
-			r.req.Header.Set(key, val)
 		}
+		r.req.Header.Set(key, val)
 	}
+	return nil
 }
 
-func (r *request) readCookies(o *sobek.Object) {
+func (r *request) readCookies(v sobek.Value) error {
+	o, ok := v.(*sobek.Object)
+	if !ok {
+		return fmt.Errorf("cookies are %s, want an object", came(v))
+	}
 	for _, name := range o.Keys() {
 		v := o.Get(name)
 		if modules.IsNullish(v) {
@@ -212,6 +214,49 @@ func (r *request) readCookies(o *sobek.Object) {
 		}
 		r.cookies = append(r.cookies, cookie)
 	}
+	return nil
+}
+
+// readAuth reads how the name and password in the URL are sent; net/http
+// sends them as basic authentication unless they are taken out.
+func (r *request) readAuth(v sobek.Value) error {
+	switch v.String() {
+	case "", "basic":
+		return nil
+	case "digest":
+		if r.digest = r.req.URL.User; r.digest == nil {
+			return errors.New("digest authentication needs a name and a password in the URL")
+		}
+		r.req.URL.User = nil
+		return nil
+	case "ntlm":
+		return refusal{`the authentication "ntlm"`}
+	}
+	return fmt.Errorf("auth is %s, want \"basic\" or \"digest\"", came(v))
+}
+
+// attachBody compresses the body and hands it to the HTTP request.
+func (r *request) attachBody() error {
+	if r.hasBody {
+		data, err := compress(r.body, r.compress)
+		if err != nil {
+			return err
+		}
+		if want := strings.Join(r.compress, ", "); want != "" {
+			if got := r.req.Header.Get("Content-Encoding"); got == "" {
+				r.req.Header.Set("Content-Encoding", want)
+			} else if got != want {
+				r.client.vu.Warn("content-encoding", fmt.Sprintf("the header Content-Encoding %q of the request to %q is sent as it is, though its body is encoded as %q", got, r.req.URL.Redacted(), want))
+			}
+		}
+		r.req.ContentLength = int64(len(data))
+		r.req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+		r.req.Body, _ = r.req.GetBody()
+	}
+	if r.length != "" && r.length != strconv.FormatInt(r.req.ContentLength, 10) {
+		r.client.vu.Warn("content-length", fmt.Sprintf("the header Content-Length %q was ignored: the body of the request to %q has %d bytes", r.length, r.req.URL.Redacted(), r.req.ContentLength))
+	}
+	return nil
 }
 
 // readTimeout reads a JS duration: text with units, or a number of milliseconds.
@@ -222,7 +267,7 @@ func readTimeout(v sobek.Value) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("timeout %q is no duration: want text like \"1.5s\" or a number of milliseconds", text)
+		return 0, fmt.Errorf("timeout is %s, want text like \"1.5s\" or a number of milliseconds", came(v))
 	}
 	return d, nil
 }
@@ -232,6 +277,16 @@ func readTimeout(v sobek.Value) (time.Duration, error) {
 type template struct{ url, name string }
 
 func (t *template) String() string { return t.url }
+
+// templateOf is the template in a value, nil if it is none.
+func templateOf(v sobek.Value) *template {
+	o, ok := v.(*sobek.Object)
+	if !ok {
+		return nil
+	}
+	t, _ := o.Export().(*template)
+	return t
+}
 
 func (c *client) url(call sobek.FunctionCall) sobek.Value {
 	parts, ok := call.Argument(0).(*sobek.Object)

@@ -15,7 +15,7 @@ import (
 
 var responseKeys = [...]string{
 	"remote_ip", "remote_port", "url", "status", "status_text", "proto", "headers", "cookies", "body",
-	"timings", "tls_version", "error", "error_code", "request",
+	"timings", "tls_version", "tls_cipher_suite", "error", "error_code", "request",
 }
 
 // response is a result as the script sees it: its fields become JS values when
@@ -61,7 +61,7 @@ func (r *response) Set(key string, v sobek.Value) bool {
 }
 
 // Has says whether there is a property of this name.
-func (r *response) Has(key string) bool { return r.Get(key) != nil }
+func (r *response) Has(key string) bool { return key == "ocsp" || r.Get(key) != nil }
 
 // Delete makes a property undefined.
 func (r *response) Delete(key string) bool {
@@ -86,12 +86,22 @@ func (r *response) make(key string) sobek.Value {
 	case "error_code":
 		return rt.ToValue(res.code)
 	case "tls_version":
-		return rt.ToValue(res.tls)
+		if res.tls == nil {
+			return rt.ToValue("")
+		}
+		return rt.ToValue(tlsVersion(res.tls.Version))
+	case "tls_cipher_suite":
+		if res.tls == nil {
+			return rt.ToValue("")
+		}
+		return rt.ToValue(tls.CipherSuiteName(res.tls.CipherSuite))
+	case "ocsp":
+		modules.Throw(rt, "%s", refusal{"Response.ocsp"})
 	case "remote_ip":
-		ip, _ := remote(res.remote)
+		ip, _ := splitAddr(res.remote)
 		return rt.ToValue(ip)
 	case "remote_port":
-		_, port := remote(res.remote)
+		_, port := splitAddr(res.remote)
 		return rt.ToValue(port)
 	case "body":
 		return r.body()
@@ -111,7 +121,7 @@ func (r *response) make(key string) sobek.Value {
 		return rt.ToValue(r.json)
 	case "html", "submitForm", "clickLink":
 		return rt.ToValue(func(sobek.FunctionCall) sobek.Value {
-			modules.Throw(rt, "Response.%s is not in the built-in runner; use a k6 build (see README)", key)
+			modules.Throw(rt, "%s", refusal{"Response." + key})
 			return nil
 		})
 	}
@@ -120,7 +130,7 @@ func (r *response) make(key string) sobek.Value {
 
 func (r *response) body() sobek.Value {
 	switch {
-	case r.res.bodyType == bodyNone || r.res.status == 0:
+	case r.res.bodyType == bodyNone || r.res.noBody || r.res.status == 0:
 		return sobek.Null()
 	case r.res.bodyType == bodyBinary:
 		return r.c.rt.ToValue(r.c.rt.NewArrayBuffer(r.res.body))
@@ -147,11 +157,7 @@ func (r *response) cookies() sobek.Value {
 	rt := r.c.rt
 	o := rt.NewObject()
 	byName := make(map[string][]any)
-	var order []string
 	for _, c := range r.res.cookies {
-		if _, ok := byName[c.Name]; !ok {
-			order = append(order, c.Name)
-		}
 		expires := int64(0)
 		if !c.Expires.IsZero() {
 			expires = c.Expires.UnixMilli()
@@ -160,42 +166,51 @@ func (r *response) cookies() sobek.Value {
 			"name": c.Name, "value": c.Value, "domain": c.Domain, "path": c.Path,
 			"http_only": c.HttpOnly, "secure": c.Secure, "max_age": c.MaxAge, "expires": expires,
 		})
-	}
-	for _, name := range order {
-		_ = o.Set(name, rt.NewArray(byName[name]...))
+		_ = o.Set(c.Name, rt.NewArray(byName[c.Name]...))
 	}
 	return o
 }
 
 func (r *response) request() sobek.Value {
-	rt := r.c.rt
-	o := rt.NewObject()
+	rt, req := r.c.rt, r.res.request
 	headers := rt.NewObject()
-	for name, vals := range r.res.sentHeader {
-		list := make([]any, len(vals))
-		for i, v := range vals {
-			list[i] = v
-		}
-		_ = headers.Set(name, rt.NewArray(list...))
+	for name, vals := range req.Header {
+		_ = headers.Set(name, r.strings(vals))
 	}
-	_ = o.Set("method", r.res.method)
-	_ = o.Set("url", r.res.url)
+	cookies := rt.NewObject()
+	byName := make(map[string][]any)
+	for _, c := range req.Cookies() {
+		byName[c.Name] = append(byName[c.Name], map[string]any{"name": c.Name, "value": c.Value, "replace": false})
+		_ = cookies.Set(c.Name, rt.NewArray(byName[c.Name]...))
+	}
+	o := rt.NewObject()
+	_ = o.Set("method", req.Method)
+	_ = o.Set("url", req.URL.String())
 	_ = o.Set("headers", headers)
-	_ = o.Set("body", string(r.res.sentBody))
+	_ = o.Set("cookies", cookies)
+	_ = o.Set("body", string(r.res.sent))
 	return o
 }
 
+func (r *response) strings(list []string) sobek.Value {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return r.c.rt.NewArray(out...)
+}
+
 // json is Response.json(selector): the body as a value, or what a gjson path
-// finds in it, undefined if that is nothing.
+// finds in it, undefined if that is nothing or the body is not JSON.
 func (r *response) json(c sobek.FunctionCall) sobek.Value {
 	rt := r.c.rt
-	if r.res.bodyType == bodyNone || r.res.status == 0 {
+	if sobek.IsNull(r.body()) {
 		modules.Throw(rt, "json(): the response has no body (status %d, error %q)", r.res.status, r.res.errText)
 	}
 	text := string(r.res.body)
 	if sel := c.Argument(0); !modules.IsNullish(sel) {
 		if !gjson.Valid(text) {
-			modules.Throw(rt, "json(): the body is not JSON: %s", start(text))
+			return sobek.Undefined()
 		}
 		found := gjson.Get(text, sel.String())
 		if !found.Exists() {
@@ -219,7 +234,8 @@ func start(s string) string {
 	return strconv.Quote(s)
 }
 
-func remote(a net.Addr) (string, int) {
+// splitAddr is an address's IP and port.
+func splitAddr(a net.Addr) (string, int) {
 	if a == nil {
 		return "", 0
 	}
