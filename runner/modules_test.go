@@ -112,6 +112,15 @@ func TestRequire(t *testing.T) {
 	assert.Equal(t, 2.0, value(out, "iterations", "count"))
 }
 
+func TestRequireInACycleGivesWhatIsThere(t *testing.T) {
+	out := scripttest.Run(t, `const a = require('./a.js'); exports.default = () => console.log(a.early, a.seen, a.late);`, scripttest.WithFiles(map[string]string{
+		"a.js": `exports.early = 1; exports.seen = require('./b.js').seen; exports.late = 3;`,
+		"b.js": `const a = require('./a.js'); exports.seen = [a.early, a.late];`,
+	}))
+	require.NoError(t, out.Err)
+	assert.Equal(t, []string{"1 [ 1, null ] 3"}, out.Console)
+}
+
 func TestOpen(t *testing.T) {
 	files := scripttest.WithFiles(map[string]string{
 		"lib/lib.js": `export const own = open('./data.txt'); export const read = (name) => open(name);`,
