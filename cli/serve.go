@@ -71,7 +71,7 @@ func serveHTTP(s *session, listener net.Listener, app *service.Service) error {
 	defer cancel()
 	drained := server.Shutdown(ctx)
 	if drained != nil {
-		drained = errors.Join(drained, server.Close())
+		drained = errors.Join(fmt.Errorf("requests in progress were cut: %w", drained), server.Close())
 	}
 	cut, cancelCut := context.WithTimeout(s.hard, time.Second)
 	defer cancelCut()

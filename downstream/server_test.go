@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -113,13 +114,18 @@ func TestScenariosTakeTheirDelays(t *testing.T) {
 
 // fates calls n times, that many at once, and returns which calls went well.
 func fates(t *testing.T, s *Server, n, atOnce int) map[uint64]bool {
+	return fatesOf(t, s, n, atOnce, func(int) map[string]string { return nil })
+}
+
+// fatesOf is fates of calls with headers.
+func fatesOf(t *testing.T, s *Server, n, atOnce int, headers func(i int) map[string]string) map[uint64]bool {
 	var mu sync.Mutex
 	got := make(map[uint64]bool)
 	var callers sync.WaitGroup
 	for range atOnce {
 		callers.Go(func() {
-			for range n / atOnce {
-				status, a := call(t, s, t.Context(), nil)
+			for i := range n / atOnce {
+				status, a := call(t, s, t.Context(), headers(i))
 				assert.Equal(t, a.OK, status == http.StatusOK)
 				assert.Equal(t, !a.OK, status == http.StatusServiceUnavailable)
 				mu.Lock()
@@ -139,6 +145,11 @@ func TestSameSeedSameFatesWhateverTheInterleaving(t *testing.T) {
 		alone := fates(t, one, 200, 1)
 		require.Len(t, alone, 200)
 		assert.Equal(t, alone, fates(t, newServer(t, cfg), 200, 50))
+
+		retrying := func(i int) map[string]string { // three attempts a request
+			return map[string]string{"X-Envoy-Attempt-Count": strconv.Itoa(i%3 + 1), "X-Request-Id": strconv.Itoa(i / 3), "X-Envoy-Expected-Rq-Timeout-Ms": "50"}
+		}
+		assert.Equal(t, alone, fatesOf(t, newServer(t, cfg), 200, 1, retrying), "another policy meets the same fates")
 
 		one.Reset()
 		assert.Equal(t, alone, fates(t, one, 200, 10), "a reset starts again at the first fate")

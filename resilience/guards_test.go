@@ -160,6 +160,24 @@ func TestWaitersThatGiveUpNeverGetAPermitLater(t *testing.T) {
 	})
 }
 
+func TestAPermitThatComesToOneWhoLeavesIsGivenBack(t *testing.T) {
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			p := policy(t, queue(1, time.Second, 0))
+			ctx, cancel := context.WithCancel(t.Context())
+			go p.Do(t.Context(), func(context.Context, resilience.Attempt) resilience.Result {
+				time.Sleep(20 * ms)
+				cancel() // and at once the permit, which is handed to the one who is leaving
+				return resilience.Result{}
+			}, nil)
+			synctest.Wait()
+			p.Do(ctx, answers(0, resilience.OK), nil)
+			time.Sleep(time.Second)
+			assert.Equal(t, 1, p.State().Available)
+		})
+	}
+}
+
 func TestPermitsAreConservedUnderAnyMix(t *testing.T) {
 	p := policy(t, queue(4, ms, 8), resilience.TimeoutGuard{Limit: time.Millisecond})
 	var wg sync.WaitGroup

@@ -452,3 +452,30 @@ func TestSuccessPathAllocatesNothing(t *testing.T) {
 	ctx := context.Background()
 	assert.Zero(t, testing.AllocsPerRun(1000, func() { p.Do(ctx, call, nil) }))
 }
+
+func TestNumbersOfRequestsAreUnique(t *testing.T) {
+	p := policy(t)
+	var mu sync.Mutex
+	seen := make(map[uint64]bool)
+	var wg sync.WaitGroup
+	const goroutines, each = 16, 200
+	for range goroutines {
+		wg.Go(func() {
+			for range each {
+				var in uint64
+				report := p.Do(t.Context(), func(_ context.Context, a resilience.Attempt) resilience.Result {
+					in = a.Request
+					return resilience.Result{}
+				}, nil)
+				mu.Lock()
+				assert.Equal(t, in, report.Request)
+				assert.False(t, seen[in], "%d was given twice", in)
+				seen[in] = true
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	assert.Len(t, seen, goroutines*each)
+	assert.False(t, seen[0])
+}

@@ -146,9 +146,7 @@ func perRequest(calls, requests int64) float64 {
 // Reset forgets the accounts and puts the policies back to how they began.
 func (c *Chain) Reset() {
 	for _, t := range c.tiers {
-		t.received.Store(0)
-		t.calls.Store(0)
-		t.succeeded.Store(0)
+		t.counts.Store(new(tierCounts))
 		t.policy.Reset()
 	}
 }
@@ -178,10 +176,15 @@ type tier struct {
 	ctx       context.Context // of all the tier's work
 	cancel    context.CancelFunc
 
-	requests, received, calls, succeeded atomic.Int64
+	requests atomic.Int64
+	counts   atomic.Pointer[tierCounts] // of the requests since the last reset
 
 	working sync.WaitGroup // handlers
 }
+
+// tierCounts is a tier's account. A request counts where it began, so that a
+// reset in the middle of it leaves no part of it behind.
+type tierCounts struct{ received, calls, succeeded atomic.Int64 }
 
 // startTier starts the i-th tier, which calls the next one.
 func startTier(c ChainConfig, i int, next string) (*tier, error) {
@@ -208,10 +211,11 @@ func startTier(c ChainConfig, i int, next string) (*tier, error) {
 		url:       "http://" + at.String(),
 		served:    make(chan struct{}),
 	}
+	t.counts.Store(new(tierCounts))
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	t.mux.HandleFunc("/call", t.call)
 	t.server = bounded.New(&http.Server{
-		Handler:     t.mux,
+		Handler:     t,
 		BaseContext: func(net.Listener) context.Context { return t.ctx },
 		ErrorLog:    nobody(), // its complaints are about single connections
 	})
@@ -229,7 +233,8 @@ func nobody() *log.Logger { return log.New(io.Discard, "", 0) }
 func (t *tier) call(w http.ResponseWriter, r *http.Request) {
 	t.working.Add(1)
 	defer t.working.Done()
-	t.received.Add(1)
+	counts := t.counts.Load()
+	counts.received.Add(1)
 	if status, err := bounded.ReadBody(io.Discard, w, r, downstream.MaxBody); err != nil {
 		writeJSON(w, status, map[string]string{"error": err.Error()})
 		return
@@ -246,14 +251,14 @@ func (t *tier) call(w http.ResponseWriter, r *http.Request) {
 	report := t.policy.Do(ctx, resilience.Request{
 		Observer: t,
 		Call: func(ctx context.Context, a resilience.Attempt) resilience.Result {
-			t.calls.Add(1)
+			counts.calls.Add(1)
 			return httpcall.Do(ctx, t.transport, a, httpcall.Request{URL: t.next + "/call", ID: id})
 		},
 	})
 	status := http.StatusServiceUnavailable
 	if report.End == resilience.Success {
 		status = http.StatusOK
-		t.succeeded.Add(1)
+		counts.succeeded.Add(1)
 	}
 	writeJSON(w, status, map[string]any{"ok": report.End == resilience.Success, "outcome": report.Outcome.String()})
 }
@@ -268,9 +273,10 @@ func (t *tier) Observe(e resilience.Event) {
 }
 
 func (t *tier) stats() TierStats {
+	counts := t.counts.Load()
 	s := TierStats{
 		Policy: t.policy.Name(), PassDeadline: t.pass,
-		Received: t.received.Load(), Calls: t.calls.Load(), Succeeded: t.succeeded.Load(),
+		Received: counts.received.Load(), Calls: counts.calls.Load(), Succeeded: counts.succeeded.Load(),
 	}
 	s.Amplification = perRequest(s.Calls, s.Received)
 	return s
@@ -281,6 +287,7 @@ func (t *tier) close(ctx context.Context) error {
 	err := t.server.Shutdown(ctx)
 	t.cancel()
 	if err != nil {
+		err = fmt.Errorf("close the tier of %s at %s: requests in progress were cut: %w", t.policy.Name(), t.url, err)
 		_ = t.server.Close() // its error is that of a listener closed already
 	}
 	<-t.served

@@ -179,3 +179,40 @@ func TestChainThatCannotBeStartedLeavesNothingRunning(t *testing.T) {
 	_, err = service.StartChain(service.ChainConfig{Tiers: tiers[1:], Next: "http://127.0.0.1:1", Addr: "192.0.2.1:0"})
 	assert.ErrorContains(t, err, "tiers[0]: listen 192.0.2.1:0: not a loopback address")
 }
+
+// Once a reset left a request that was in progress with a success and no request.
+func TestAResetLeavesNothingOfARequestInProgress(t *testing.T) {
+	c, server := chain(t, "latency-tail-spike", map[string]any{"delay": "1ms", "every": 1, "spike": "300ms"},
+		service.Tier{Policy: tries(3, 200*time.Millisecond)}, service.Tier{Policy: tries(1, 5*time.Second)})
+	got := make(chan int, 1)
+	go func() { got <- get(t, c.URL()+"/call", nil) }()
+	require.Eventually(t, func() bool { return server.Server().Stats().Inflight == 1 }, 5*time.Second, time.Millisecond)
+	c.Reset()
+	assert.Equal(t, http.StatusServiceUnavailable, <-got)
+	// What the first tier has called the second for since then began after the reset.
+	stats := c.Stats().Tiers
+	assert.Zero(t, stats[0].Received)
+	assert.Zero(t, stats[0].Calls)
+	assert.EqualValues(t, 2, stats[1].Received)
+}
+
+// The retry of the first tier needs the second to be there still.
+func TestAChainThatEndsKeepsTheTiersThatAreCalled(t *testing.T) {
+	c, server := chain(t, "latency-tail-spike", map[string]any{"delay": "1ms", "every": 1, "spike": "400ms"},
+		service.Tier{Policy: tries(3, 300*time.Millisecond)}, service.Tier{Policy: tries(1, 5*time.Second), PassDeadline: true})
+	got := make(chan int, 1)
+	go func() { got <- get(t, c.URL()+"/call", nil) }()
+	require.Eventually(t, func() bool { return server.Server().Stats().Inflight == 1 }, 5*time.Second, time.Millisecond)
+	require.NoError(t, c.Close(t.Context()))
+	assert.Equal(t, http.StatusServiceUnavailable, <-got)
+	assert.EqualValues(t, 3, server.Server().Stats().Received)
+}
+
+func TestAChainThatEndsAnswersWhatIsInProgress(t *testing.T) {
+	c, server := chain(t, "fixed-delay", map[string]any{"delay": "300ms"}, service.Tier{Policy: tries(1, 5*time.Second)})
+	got := make(chan int, 1)
+	go func() { got <- get(t, c.URL()+"/call", nil) }()
+	require.Eventually(t, func() bool { return server.Server().Stats().Inflight == 1 }, 5*time.Second, time.Millisecond)
+	require.NoError(t, c.Close(t.Context()))
+	assert.Equal(t, http.StatusOK, <-got)
+}

@@ -13,12 +13,27 @@ import (
 	"github.com/retrylab/retrylab/downstream/bounded"
 )
 
-// The bounds of what passes through to the server at the end of a chain, such
-// as a scenario, and of its account, in bytes.
+// The bounds of what a tier is asked but for calls, such as a scenario for the
+// server at the end of a chain, and of that server's account, in bytes.
 const (
 	maxQuestion = 64 << 10
 	maxAccount  = 16 << 20
 )
+
+// ServeHTTP reads the body of all that is no call before anything else looks at
+// the request: net/http does not answer before it has seen the end of a body,
+// needed or not.
+func (t *tier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/call" {
+		var body bytes.Buffer
+		if status, err := bounded.ReadBody(&body, w, r, maxQuestion); err != nil {
+			writeJSON(w, status, map[string]string{"error": err.Error()})
+			return
+		}
+		r.Body = io.NopCloser(&body)
+	}
+	t.mux.ServeHTTP(w, r)
+}
 
 // enter gives the first tier the routes of the server at the end, whose base URL
 // this is.
@@ -45,7 +60,7 @@ func (c *Chain) enter(end *url.URL) {
 // pass hands requests to the server at the end, and its answers to modify, if
 // not nil.
 func (c *Chain) pass(end *url.URL, modify func(*http.Response) error) http.Handler {
-	proxy := &httputil.ReverseProxy{
+	return &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(end) },
 		Transport:      c.tiers[len(c.tiers)-1].transport,
 		ModifyResponse: modify,
@@ -54,15 +69,6 @@ func (c *Chain) pass(end *url.URL, modify func(*http.Response) error) http.Handl
 			writeJSON(w, http.StatusBadGateway, map[string]string{"error": err.Error()})
 		},
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var body bytes.Buffer
-		if status, err := bounded.ReadBody(&body, w, r, maxQuestion); err != nil {
-			writeJSON(w, status, map[string]string{"error": err.Error()})
-			return
-		}
-		r.Body = io.NopCloser(&body)
-		proxy.ServeHTTP(w, r)
-	})
 }
 
 // amend puts the chain's account into that of the server.

@@ -22,7 +22,7 @@ func TestStalledBodiesDoNotHoldUpAChain(t *testing.T) {
 	})
 	require.NoError(t, err)
 	var stalled []net.Conn
-	for _, route := range []string{"POST /call", "PUT /scenario"} {
+	for _, route := range []string{"POST /call", "PUT /scenario", "POST /tiers", "POST //call", "OPTIONS *"} {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(c.URL(), "http://"))
 		require.NoError(t, err)
 		defer conn.Close()

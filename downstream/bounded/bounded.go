@@ -61,6 +61,8 @@ func New(server *http.Server) *Server {
 	if server.MaxHeaderBytes == 0 {
 		server.MaxHeaderBytes = MaxHeaderBytes
 	}
+	// net/http's own answer to OPTIONS * would wait for a body without end.
+	server.DisableGeneralOptionsHandler = true
 	connState, connContext := server.ConnState, server.ConnContext
 	server.ConnState = func(c net.Conn, state http.ConnState) {
 		s.connState(c, state)

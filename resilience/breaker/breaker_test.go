@@ -273,3 +273,27 @@ func TestValidateNamesEveryFault(t *testing.T) {
 	}
 	assert.NoError(t, published().Validate())
 }
+
+// A window that holds successes alone takes one more of them without its lock,
+// but not a slow one.
+func TestSlowSuccessesAfterManyFastOnesAreCounted(t *testing.T) {
+	b, err := breaker.New(breaker.Config{
+		Window: breaker.Window{Calls: 4}, FailureRate: 1, MinCalls: 4, SlowCall: breaker.SlowCall{Over: time.Second, Rate: 0.5},
+		OpenFor: breaker.OpenFor{Initial: time.Minute}, HalfOpen: breaker.Probes{Calls: 1},
+	})
+	require.NoError(t, err)
+	call := func(took time.Duration) {
+		permit, _, ok := b.Acquire(epoch)
+		require.True(t, ok)
+		counted, _ := b.Done(permit, breaker.Result{Verdict: breaker.Success, Duration: took}, epoch)
+		require.True(t, counted)
+	}
+	for range 20 {
+		call(time.Second)
+	}
+	call(time.Second + 1)
+	assert.Equal(t, breaker.Counts{Total: 4, Slow: 1}, b.Counts(epoch))
+	assert.Equal(t, breaker.Closed, b.State())
+	call(time.Second + 1)
+	assert.Equal(t, breaker.Open, b.State())
+}
