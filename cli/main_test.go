@@ -32,6 +32,7 @@ func TestMain(m *testing.M) {
 //	exits CODE COMMAND [ARG...]               the exit code must be this one
 //	interrupted REGEXP CODE COMMAND [ARG...]  Ctrl-C once a line on stderr matches; then the same.
 //	                                          A group of the regexp is a URL to be called before it.
+//	interrupted-twice REGEXP REGEXP CODE COMMAND [ARG...]  The same, and again once a line matches the second.
 func TestScripts(t *testing.T) {
 	scripts, err := filepath.Abs("../scripts")
 	require.NoError(t, err)
@@ -44,6 +45,12 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":       exits,
 			"interrupted": interrupted,
+			"interrupted-twice": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) < 4 {
+					ts.Fatalf("usage: interrupted-twice REGEXP REGEXP CODE COMMAND [ARG...]")
+				}
+				interrupt(ts, args[:2], args[2], args[3:])
+			},
 		},
 		RequireExplicitExec: true,
 	})
@@ -69,14 +76,18 @@ func checkExit(ts *testscript.TestScript, want string, err error) {
 	}
 }
 
-// interrupted puts the command's streams into the files stdout and stderr.
 func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: interrupted REGEXP CODE COMMAND [ARG...]")
 	}
-	ready := regexp.MustCompile(args[0])
-	program := filepath.Join(strings.Split(ts.Getenv("PATH"), string(filepath.ListSeparator))[0], args[2])
-	cmd := exec.Command(program, args[3:]...)
+	interrupt(ts, args[:1], args[1], args[2:])
+}
+
+// interrupt runs a command, whose streams it puts into the files stdout and
+// stderr, and interrupts it at a line for each of the regexps, in their order.
+func interrupt(ts *testscript.TestScript, at []string, code string, command []string) {
+	program := filepath.Join(strings.Split(ts.Getenv("PATH"), string(filepath.ListSeparator))[0], command[0])
+	cmd := exec.Command(program, command[1:]...)
 	cmd.Dir = ts.MkAbs(".")
 	stdout, err := os.Create(ts.MkAbs("stdout"))
 	ts.Check(err)
@@ -88,14 +99,16 @@ func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 	pipe, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
-	signalled := false
 	lines := bufio.NewScanner(io.TeeReader(pipe, stderr))
 	for lines.Scan() {
-		found := ready.FindStringSubmatch(lines.Text())
-		if signalled || found == nil {
+		if len(at) == 0 {
 			continue
 		}
-		signalled = true
+		found := regexp.MustCompile(at[0]).FindStringSubmatch(lines.Text())
+		if found == nil {
+			continue
+		}
+		at = at[1:]
 		for _, url := range found[1:] {
 			answer, err := http.Get(url)
 			ts.Check(err)
@@ -104,10 +117,10 @@ func interrupted(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(cmd.Process.Signal(os.Interrupt))
 	}
 	ended := cmd.Wait()
-	if !signalled {
-		ts.Fatalf("no line on stderr matched %q:\n%s", args[0], ts.ReadFile("stderr"))
+	if len(at) > 0 {
+		ts.Fatalf("no line on stderr matched %q:\n%s", at[0], ts.ReadFile("stderr"))
 	}
-	checkExit(ts, args[1], ended)
+	checkExit(ts, code, ended)
 	for _, left := range processesOf(ts, cmd.Dir) {
 		ts.Fatalf("a process stayed behind: %s", left)
 	}

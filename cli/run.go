@@ -6,16 +6,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 	"unicode"
 
 	"github.com/retrylab/retrylab/jsmodule"
 	"github.com/retrylab/retrylab/runner"
 	"github.com/retrylab/retrylab/runner/summary"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
 )
 
 type runCmd struct {
@@ -195,78 +191,4 @@ func (c *runCmd) environment() error {
 		return errors.New("env: a name is missing before =")
 	}
 	return nil
-}
-
-// runProgress shows how far a run is: a bar on a terminal, a line every ten
-// seconds elsewhere.
-type runProgress struct {
-	s      *session
-	status atomic.Value // string; the bar is drawn on another goroutine
-
-	mu   sync.Mutex
-	bars *mpb.Progress // nil: no bar is drawn now
-	bar  *mpb.Bar
-}
-
-// Write writes to stderr, above the bar where there is one.
-func (p *runProgress) Write(data []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.bars != nil {
-		return p.bars.Write(data)
-	}
-	return p.s.Err.Write(data)
-}
-
-const plainProgress = 10 * time.Second
-
-func (p *runProgress) interval() time.Duration {
-	if isTerminal(p.s.Err) {
-		return 0 // the runner's own
-	}
-	return plainProgress
-}
-
-func (p *runProgress) show(status runner.Status) {
-	if status.Phase != runner.Running {
-		p.finish() // before teardown and the summary write anything
-		return
-	}
-	line := fmt.Sprintf("%s/%s, %d of %d VUs, %d iterations",
-		status.Elapsed.Round(100*time.Millisecond), status.Total, status.Active, status.VUs, status.Iterations)
-	if !isTerminal(p.s.Err) {
-		if status.Elapsed >= plainProgress/2 { // the first one tells nothing
-			fmt.Fprintf(p.s.Err, "running %s\n", line)
-		}
-		return
-	}
-	p.status.Store(line)
-	const steps = 1000
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.bars == nil {
-		p.bars = mpb.New(mpb.WithOutput(p.s.Err), mpb.WithWidth(40))
-		p.bar = p.bars.AddBar(steps, mpb.BarRemoveOnComplete(),
-			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return fmt.Sprint(" ", p.status.Load()) })))
-	}
-	done := int64(0)
-	switch {
-	case status.TotalIterations > 0:
-		done = steps * status.Iterations / status.TotalIterations
-	case status.Total > 0:
-		done = steps * int64(status.Elapsed) / int64(status.Total)
-	}
-	p.bar.SetCurrent(min(done, steps-1)) // complete only once the run is over
-}
-
-// finish takes the bar away.
-func (p *runProgress) finish() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.bars == nil {
-		return
-	}
-	p.bar.Abort(true)
-	p.bars.Wait()
-	p.bars, p.bar = nil, nil
 }

@@ -59,6 +59,9 @@ func (r *run) collect(begun time.Time, duration time.Duration) *summary.Data {
 	}
 	if r.cfg.SummarySketches != "" {
 		r.sketches = summary.NewSketches(r.shared.Registry, r.shared.Engine, r.set, begun, duration)
+		if s := r.shared.Segment; s.Share() < 1 {
+			r.sketches.Segment = s.String()
+		}
 	}
 	return d
 }

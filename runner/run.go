@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +29,7 @@ const (
 	collectEvery   = 50 * time.Millisecond
 	thresholdEvery = 2 * time.Second
 	gaugeEvery     = time.Second
+	tooLate        = 10 * time.Millisecond // for a start: latencies are worse than measured
 )
 
 // errCrossed ends a run whose threshold says so.
@@ -127,6 +130,11 @@ func (r *run) prepare() error {
 
 // settle merges and checks the options.
 func (r *run) settle(env Options) error {
+	for _, name := range []string{"setup", "teardown", "handleSummary"} {
+		if !modules.IsNullish(r.first.Export(name)) && !r.first.Has(name) {
+			return fail(ScriptException, fmt.Errorf("the script's export %s is no function", name))
+		}
+	}
 	exported, err := r.first.ExportJSON("options")
 	if err != nil {
 		return fail(ScriptException, fmt.Errorf("options: %s", vu.Describe(err)))
@@ -268,12 +276,12 @@ func (r *run) execute() (*Result, error) {
 	})
 	r.say(res)
 	unwritten := errors.Join(r.outputs.Close(), r.summarize(res.Summary))
-	if len(res.FailedThresholds) > 0 && KindOf(err) != ThresholdsFailed {
-		failed := fail(ThresholdsFailed, fmt.Errorf("thresholds failed on %s", join(res.FailedThresholds)))
-		err = errors.Join(err, failed) // what ended the run comes first, and decides its kind
-	}
 	if err == nil && r.failed.Load() {
 		err = fail(MarkedFailed, errors.New("the script called test.fail()"))
+	}
+	if len(res.FailedThresholds) > 0 && KindOf(err) != ThresholdsFailed {
+		failed := fail(ThresholdsFailed, fmt.Errorf("thresholds failed on %s", join(res.FailedThresholds)))
+		err = errors.Join(err, failed) // what came first decides its kind
 	}
 	return res, errors.Join(err, unwritten)
 }
@@ -291,8 +299,21 @@ func (r *run) lateness() map[string]executor.Lateness {
 
 // say warns of what would pass in silence.
 func (r *run) say(res *Result) {
+	if res.Iterations == 0 && len(r.scenarios) > 0 {
+		r.log.Warn("no iteration has finished: what takes longer than the run is in none of its figures")
+	}
 	if res.Iterations > 0 && res.Threw == res.Iterations {
 		r.log.Warnf("every iteration threw (%d of %d): what was measured is not the scenario", res.Threw, res.Iterations)
+	}
+	for _, name := range slices.Sorted(maps.Keys(res.Lateness)) {
+		l, log := res.Lateness[name], r.log.Infof
+		if l.P99 > tooLate {
+			log = r.log.Warnf
+		}
+		log("scenario %s: 99 %% of %d iterations started at most %s late, the latest %s", name, l.Starts, l.P99, l.Max)
+	}
+	if r.cfg.PoissonArrivals {
+		r.log.Infof("the arrivals are those of seed %d", res.Seed)
 	}
 	if len(res.UnseenThresholds) > 0 {
 		r.log.Warnf("no sample was seen by the thresholds on %s", join(res.UnseenThresholds))

@@ -175,7 +175,7 @@ func scenarioOf(name string, raw map[string]any) (Scenario, []error) {
 			PreAllocatedVUs: pre, MaxVUs: f.integer("maxVUs", max(pre, 1)), GracefulStop: grace,
 		}
 	case "externally-controlled":
-		f.fault("executor", errors.New(`"externally-controlled" is not in the built-in runner; use a k6 build (see README)`))
+		f.fault("executor", errors.New(`"externally-controlled" is not in the built-in runner, nor in k6 since its version 2`))
 		return s, f.faults
 	default:
 		f.fault("executor", fmt.Errorf("%s is none of %s", show(raw["executor"]), strings.Join(executor.Executors(), ", ")))

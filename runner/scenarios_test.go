@@ -2,11 +2,16 @@ package runner_test
 
 import (
 	"fmt"
+	"io"
 	"math"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -196,7 +201,7 @@ export function teardown() { console.log('torn down'); }`)
 	assert.Equal(t, runner.AbortedByScript, runner.KindOf(out.Err), "%v", out.Err)
 	assert.ErrorContains(t, out.Err, "test aborted: enough")
 	assert.Equal(t, []string{"torn down"}, out.Console)
-	assert.Zero(t, out.Result.Iterations)
+	assert.EqualValues(t, 1, out.Result.Iterations, "the one that aborted, as in k6")
 }
 
 func TestFailLetsTheRunGoOn(t *testing.T) {
@@ -207,4 +212,44 @@ export default function () { if (exec.scenario.iterationInTest === 0) exec.test.
 	assert.Equal(t, runner.MarkedFailed, runner.KindOf(out.Err), "%v", out.Err)
 	assert.EqualValues(t, 3, out.Result.Iterations)
 	assert.Contains(t, out.Log[0], "test marked as failed: not good")
+}
+
+func TestAScriptThatLoopsForEverIsInterruptedAtTheGracefulStop(t *testing.T) {
+	for _, e := range []string{
+		"executor: 'constant-vus', vus: 2, duration: '1s', gracefulStop: '200ms'",
+		"executor: 'shared-iterations', vus: 2, iterations: 2, maxDuration: '1s', gracefulStop: '200ms'",
+		"executor: 'ramping-vus', startVUs: 2, stages: [{ duration: '1s', target: 2 }], gracefulRampDown: '0s', gracefulStop: '200ms'",
+		"executor: 'constant-arrival-rate', rate: 2, duration: '1s', preAllocatedVUs: 2, gracefulStop: '200ms'",
+	} {
+		out := scripttest.Run(t, "export const options = { scenarios: { a: { "+e+" } } }; export default function () { for (;;); }")
+		require.NoError(t, out.Err, e)
+		assert.EqualValues(t, 2, out.Result.Interrupted, e)
+		assert.Zero(t, out.Result.Iterations, e)
+		assert.GreaterOrEqual(t, out.Result.Duration, 1200*time.Millisecond, e)
+		assert.Less(t, out.Result.Duration, 30*time.Second, e)
+	}
+}
+
+func TestAServerThatDiesGivesFailedRequests(t *testing.T) {
+	var calls atomic.Int64
+	dead := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) == 20 {
+			close(dead)
+		}
+		_, _ = io.WriteString(w, "ok")
+	}))
+	t.Cleanup(s.Close)
+	go func() {
+		<-dead
+		s.CloseClientConnections()
+		_ = s.Listener.Close()
+	}()
+	out := scripttest.Run(t, fmt.Sprintf(`import http from 'k6/http';
+export const options = { scenarios: { a: { executor: 'per-vu-iterations', vus: 4, iterations: 50, maxDuration: '1m' } } };
+export default function () { http.get(%q); }`, s.URL))
+	require.NoError(t, out.Err)
+	assert.EqualValues(t, 200, out.Result.Iterations)
+	assert.Equal(t, 200.0, value(out, "http_reqs", "count"))
+	assert.Greater(t, value(out, "http_req_failed", "rate"), 0.5)
 }

@@ -124,7 +124,7 @@ func TestMetricsOfTheScript(t *testing.T) {
 		}`)
 	require.NoError(t, out.Err)
 	assert.Equal(t, []string{
-		`things false false false true Error: metric "things" already exists as a counter, not a gauge Error: invalid metric name "a b": want a letter or an underscore, then letters, digits and underscores, at most 128`,
+		`things false false false true Error: metric "things" already exists as a counter, not a gauge Error: invalid metric name "a b": want a letter or an underscore, then 1 to 128 letters, digits and underscores`,
 		`Error: metric "late": metrics are made in the init context only (the script's top level)`,
 		`Error: metric "things": tags: the value of "a" is "[object Object]", want text, a number or a boolean`,
 	}, out.Console)

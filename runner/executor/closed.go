@@ -89,6 +89,8 @@ type SharedIterations struct {
 	VUs, Total   int64
 	MaxDuration  time.Duration
 	GracefulStop time.Duration
+
+	before int64 // iterations of the segments before this one
 }
 
 // Type is k6's name of it.
@@ -113,7 +115,8 @@ func (e SharedIterations) Validate() error {
 // In is the part of a segment: the iterations go with the virtual users.
 func (e SharedIterations) In(s Segment) Executor {
 	users := s.of(e.VUs)
-	e.VUs, e.Total = users.Scale(e.VUs), users.Scale(e.Total)
+	first, end := users.span(e.Total)
+	e.VUs, e.Total, e.before = users.Scale(e.VUs), end-first, first
 	return e
 }
 
@@ -128,7 +131,7 @@ func (e SharedIterations) Iterations() int64 { return e.Total }
 
 // Run starts iterations until there were enough or the time is over, and then
 // gives what runs the graceful stop to end. Those that never started are
-// dropped.
+// dropped, unless ctx has ended: nobody wants them then.
 func (e SharedIterations) Run(ctx context.Context, s *Scenario) {
 	var next, started atomic.Int64
 	s.crew(ctx, int(e.VUs), e.MaxDuration, e.GracefulStop, func(v VU, may func() bool) {
@@ -137,7 +140,9 @@ func (e SharedIterations) Run(ctx context.Context, s *Scenario) {
 			s.count(v.Iterate())
 		}
 	})
-	s.drop(e.Total - started.Load())
+	if ctx.Err() == nil {
+		s.drop(e.Total - started.Load())
+	}
 }
 
 // PerVUIterations has each virtual user run a fixed number of iterations.
@@ -145,6 +150,8 @@ type PerVUIterations struct {
 	VUs, Each    int64
 	MaxDuration  time.Duration
 	GracefulStop time.Duration
+
+	before int64 // iterations of the segments before this one
 }
 
 // Type is k6's name of it.
@@ -168,7 +175,8 @@ func (e PerVUIterations) Validate() error {
 
 // In is the part of a segment.
 func (e PerVUIterations) In(s Segment) Executor {
-	e.VUs = s.Scale(e.VUs)
+	first, end := s.span(e.VUs)
+	e.VUs, e.before = end-first, first*e.Each
 	return e
 }
 
@@ -182,7 +190,7 @@ func (e PerVUIterations) Length() time.Duration { return e.MaxDuration }
 func (e PerVUIterations) Iterations() int64 { return e.VUs * e.Each }
 
 // Run lets each virtual user run its iterations, or as many as there is time
-// for. The others are dropped.
+// for. The others are dropped, unless ctx has ended: nobody wants them then.
 func (e PerVUIterations) Run(ctx context.Context, s *Scenario) {
 	var started atomic.Int64
 	s.crew(ctx, int(e.VUs), e.MaxDuration, e.GracefulStop, func(v VU, may func() bool) {
@@ -191,5 +199,14 @@ func (e PerVUIterations) Run(ctx context.Context, s *Scenario) {
 			s.count(v.Iterate())
 		}
 	})
-	s.drop(e.Iterations() - started.Load())
+	if ctx.Err() == nil {
+		s.drop(e.Iterations() - started.Load())
+	}
 }
+
+// counted is an executor whose iterations are counted: those of a segment have
+// numbers in a row.
+type counted interface{ numberedFrom() int64 }
+
+func (e SharedIterations) numberedFrom() int64 { return e.before }
+func (e PerVUIterations) numberedFrom() int64  { return e.before }

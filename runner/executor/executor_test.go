@@ -486,6 +486,26 @@ func TestSegmentsOfARampAddUpAtAnyTime(t *testing.T) {
 	})
 }
 
+func TestCountedIterationsAreNumberedBelowTheirTotal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := drawExecutor(t)
+		if e.Iterations() == 0 {
+			t.Skip("time decides")
+		}
+		seen := make([]bool, e.Iterations())
+		for _, segment := range drawSegments(t) {
+			s := Scenario{Executor: e.In(segment), Segment: segment}
+			for i := range s.Executor.Iterations() {
+				here, inTest := s.Next()
+				if here != i || inTest < 0 || inTest >= e.Iterations() || seen[inTest] {
+					t.Fatalf("%s of %s: number %d, of all %d", segment, e.Describe(), here, inTest)
+				}
+				seen[inTest] = true
+			}
+		}
+	})
+}
+
 func TestNumbersOfIterationsAreUniqueAcrossSegments(t *testing.T) {
 	seen := make(map[int64]string)
 	for _, text := range []string{"0:1/4", "1/4:1/2", "1/2:3/4", "3/4:1"} {

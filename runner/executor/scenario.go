@@ -69,14 +69,18 @@ func (s *Scenario) Progress() float64 {
 }
 
 // Next numbers an iteration that begins, from 0: among those of the scenario
-// here, and among those of all segments.
+// here, and among those of all segments. Where iterations are counted the latter
+// are all numbers below the total; where time decides some may be left out.
 func (s *Scenario) Next() (inInstance, inTest int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.started++
+	if e, ok := s.Executor.(counted); ok {
+		return s.started - 1, e.numberedFrom() + s.started - 1
+	}
 	if s.numbers == nil {
 		s.numbers = s.Segment.Row()
 	}
-	s.started++
 	return s.started - 1, s.numbers.Next()
 }
 

@@ -128,7 +128,7 @@ func (r *Registry) Root() *TagSet { return r.root }
 // invalid name and where the name has another kind or content already.
 func (r *Registry) Register(name string, kind Kind, contains Contains) (*Metric, error) {
 	if !nameRule.MatchString(name) {
-		return nil, fmt.Errorf("invalid metric name %q: want a letter or an underscore, then letters, digits and underscores, at most 128", name)
+		return nil, fmt.Errorf("invalid metric name %q: want a letter or an underscore, then 1 to 128 letters, digits and underscores", name)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -28,7 +28,7 @@ const (
 //
 //	{
 //	 "format": "retrylab-sketches", "version": 1,
-//	 "start": "2026-01-02T15:04:05.000000006Z", "duration_ms": 1006.4, "relative_error": 0.001,
+//	 "start": "2026-01-02T15:04:05.000000006Z", "duration_ms": 1006.4, "relative_error": 0.001, "segment": "1/4:1/2",
 //	 "metrics": [
 //	  {"name": "http_reqs", "type": "counter", "contains": "default", "counter": {"sum": 31}},
 //	  {"name": "vus", "type": "gauge", "contains": "default",
@@ -66,6 +66,9 @@ type Sketches struct {
 	DurationMS float64 `json:"duration_ms"`
 	// RelativeError bounds the error of the sketches.
 	RelativeError float64 `json:"relative_error"`
+	// Segment is the part of the run that this shard was, from:to of 1; empty for
+	// a run that was not divided so.
+	Segment string `json:"segment,omitempty"`
 	// Metrics are in the summary's order: by name, submetrics after their metric.
 	Metrics []SketchMetric `json:"metrics"`
 	// Checks are in the order in which they were seen.

@@ -88,6 +88,11 @@ func (v *VU) Iterate() executor.Outcome {
 		metrics.Sample{Metric: b.IterationDuration, Tags: v.tags, Time: at, Value: milliseconds(end.Sub(start))},
 		metrics.Sample{Metric: b.Iterations, Tags: v.tags, Time: at, Value: 1},
 	)
+	var aborted *modules.Aborted
+	if errors.As(err, &aborted) {
+		v.shared.Run.Abort(aborted.Reason)
+		return executor.Done
+	}
 	v.rest(start)
 	if err != nil {
 		v.shared.Repeats.Error(Describe(err), "an iteration threw")

@@ -125,11 +125,10 @@ func reason(call sobek.FunctionCall) string {
 	return call.Argument(0).String()
 }
 
-// abort ends the run: nothing of the script runs after it.
+// abort ends the run: no JS runs after it, and who called the script sees the
+// error.
 func (m *module) abort(call sobek.FunctionCall) sobek.Value {
-	aborted := &modules.Aborted{Reason: reason(call)}
-	m.vu.Run().Abort(aborted.Reason)
-	m.vu.Runtime().Interrupt(aborted)
+	m.vu.Runtime().Interrupt(&modules.Aborted{Reason: reason(call)})
 	return sobek.Undefined()
 }
 

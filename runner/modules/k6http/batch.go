@@ -114,8 +114,11 @@ func (c *client) entry(v sobek.Value) (method string, url, body, params sobek.Va
 	if !ok {
 		return "", nil, nil, nil, fmt.Errorf("the method is %s, want text like \"GET\"", came(verb))
 	}
-	if o.ClassName() != "Array" && (strings.EqualFold(method, http.MethodGet) || strings.EqualFold(method, http.MethodHead)) {
-		body = sobek.Undefined() // as k6
+	if o.ClassName() != "Array" { // as k6
+		method = strings.ToUpper(method)
+		if method == http.MethodGet || method == http.MethodHead {
+			body = sobek.Undefined()
+		}
 	}
 	return method, url, body, params, nil
 }

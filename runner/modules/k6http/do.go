@@ -53,15 +53,24 @@ type hop struct {
 
 // hops makes the round trips and has each one measured when the next begins.
 type hops struct {
-	r    *request
-	last *hop
-	res  *result
+	r     *request
+	last  *hop
+	res   *result
+	first *http.Response // of a trip that was made already; the next one is that
 }
 
 func (h *hops) RoundTrip(req *http.Request) (*http.Response, error) {
+	if resp := h.first; resp != nil {
+		h.first = nil
+		return resp, nil
+	}
 	h.finish(nil)
+	return h.trip(req.Context(), req)
+}
+
+func (h *hops) trip(ctx context.Context, req *http.Request) (*http.Response, error) {
 	t := newTrace()
-	traced := req.WithContext(httptrace.WithClientTrace(req.Context(), &t.client))
+	traced := req.WithContext(httptrace.WithClientTrace(ctx, &t.client))
 	resp, err := h.r.client.vu.Transport().RoundTrip(traced)
 	h.last = &hop{req: req, resp: resp, err: err, trace: t}
 	return resp, err
@@ -87,16 +96,9 @@ func (r *request) do() *result {
 		return r.fail(res, err)
 	}
 	h := &hops{r: r, res: res}
-	hc := http.Client{Transport: h, CheckRedirect: func(next *http.Request, via []*http.Request) error { return r.redirect(res, next, via) }}
-	if set.HTTPDebug != "" {
-		hc.Transport = &debug{next: h, log: r.client.vu.Logger(), full: set.HTTPDebug == "full"}
-	}
-	if r.digest != nil {
-		hc.Transport = &digest{next: hc.Transport, hops: h, user: r.digest, host: r.req.URL.Host}
-	}
 	ctx, cancel := context.WithTimeout(r.ctx, r.timeout)
 	defer cancel()
-	resp, err := hc.Do(r.req.WithContext(ctx))
+	resp, err := r.fetch(ctx, h, set.HTTPDebug)
 	if err == nil {
 		err = r.readAnswer(resp, res)
 	}
@@ -104,11 +106,38 @@ func (r *request) do() *result {
 	if err != nil {
 		return r.fail(res, err)
 	}
-	r.jar.set(resp.Request.URL, resp.Cookies())
-	res.url = resp.Request.URL.String()
+	res.cookies = resp.Cookies()
+	r.jar.set(resp.Request.URL, res.cookies)
+	if res.url = r.address.text; resp.Request.URL != r.address.url {
+		res.url = resp.Request.URL.String()
+	}
 	res.status, res.text, res.proto = resp.StatusCode, resp.Status, resp.Proto
-	res.header, res.cookies, res.tls = resp.Header, resp.Cookies(), resp.TLS
+	res.header, res.tls = resp.Header, resp.TLS
 	return res
+}
+
+// fetch makes the round trips. Most requests are one, and need nothing else of
+// what an [http.Client] does; where the answer is a redirect the client takes it
+// from there.
+func (r *request) fetch(ctx context.Context, h *hops, debugging string) (*http.Response, error) {
+	if r.digest == nil && debugging == "" && r.req.URL.User == nil {
+		resp, err := h.trip(ctx, r.req)
+		switch {
+		case err != nil:
+			return nil, &url.Error{Op: r.req.Method[:1] + strings.ToLower(r.req.Method[1:]), URL: r.req.URL.Redacted(), Err: err}
+		case resp.StatusCode/100 != 3:
+			return resp, nil
+		}
+		h.first = resp
+	}
+	hc := http.Client{Transport: h, CheckRedirect: func(next *http.Request, via []*http.Request) error { return r.redirect(h.res, next, via) }}
+	if debugging != "" {
+		hc.Transport = &debug{next: h, log: r.client.vu.Logger(), full: debugging == "full"}
+	}
+	if r.digest != nil {
+		hc.Transport = &digest{next: hc.Transport, hops: h, user: r.digest, host: r.req.URL.Host}
+	}
+	return hc.Do(r.req.WithContext(ctx))
 }
 
 // fail makes res the result of a request without an answer.
@@ -222,7 +251,10 @@ func (r *request) measure(h *hop, res *result) {
 	end := time.Now()
 	t, remote := h.trace.finish(end)
 	res.timings, res.remote = t, remote
-	key := tagKey{base: r.tags, url: cleanURL(h.req.URL), method: h.req.Method}
+	key := tagKey{base: r.tags, url: r.address.tag, method: h.req.Method}
+	if h.req.URL != r.address.url {
+		key.url = cleanURL(h.req.URL)
+	}
 	res.code, res.errText = 0, ""
 	if h.err != nil {
 		res.code, res.errText = classify(h.err)

@@ -121,7 +121,7 @@ func TestMethodsAndBodies(t *testing.T) {
 		"http.post(U + '/echo', new Uint8Array([104]).buffer)":                  "POST|h||",
 		"http.del(U + '/echo', null)":                                           "DELETE|||",
 		"http.options(U + '/echo')":                                             "OPTIONS|||",
-		"http.request('get', U + '/echo')":                                      "GET|||",
+		"http.request('get', U + '/echo')":                                      "get|||",
 		"http.request('PROPFIND', U + '/echo', 'b')":                            "PROPFIND|b||",
 		"http.post(U + '/echo', {b: 'x y', a: 1, l: [1, 'z']})":                 "POST|a=1&b=x+y&l=1&l=z|application/x-www-form-urlencoded|",
 		"http.post(U + '/echo', {a: 1}, {headers: {'Content-Type': 'text/x'}})": "POST|a=1|text/x|",

@@ -17,7 +17,7 @@ import (
 
 // New makes the module for a virtual user.
 func New(vu modules.VU) (modules.Exports, error) {
-	c := &client{vu: vu, rt: vu.Runtime(), expect: expected{{200, 399}}, cookies: &jar{}, tagCache: make(map[tagKey]*metrics.TagSet)}
+	c := &client{vu: vu, rt: vu.Runtime(), expect: expected{{200, 399}}, cookies: &jar{}, tagCache: make(map[tagKey]*metrics.TagSet), addresses: make(map[string]*address)}
 	named := map[string]any{
 		"get":     c.bodyless("get", http.MethodGet),
 		"head":    c.bodyless("head", http.MethodHead),
@@ -55,6 +55,8 @@ type client struct {
 
 	cookies   *jar // use jar()
 	cookiesOf int64
+
+	addresses map[string]*address // by the text that the script gave
 
 	mu       sync.Mutex // a batch makes tags from several goroutines
 	tagCache map[tagKey]*metrics.TagSet

@@ -34,6 +34,7 @@ type request struct {
 	ctx       context.Context
 	req       *http.Request
 	url       string // as the script wrote it
+	address   *address
 	body      []byte // before it was compressed
 	hasBody   bool
 	compress  []string
@@ -74,12 +75,13 @@ func (r *request) read(method string, target, body, params sobek.Value) error {
 	} else {
 		r.url = target.String()
 	}
-	u, err := url.Parse(r.url)
-	if err != nil || u.Scheme == "" || u.Host == "" {
-		return &codedError{code: codeInvalidURL, text: fmt.Sprintf("invalid URL %q: want scheme://host/path", r.url)}
+	var err error
+	if r.address, err = c.address(r.url); err != nil {
+		return err
 	}
+	u := r.address.url
 	r.req = &http.Request{
-		Method: strings.ToUpper(method), URL: u, Host: u.Host, Header: make(http.Header, 4),
+		Method: method, URL: u, Host: u.Host, Header: make(http.Header, 4),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	if err := r.readArguments(body, opts); err != nil {
@@ -96,6 +98,32 @@ func (r *request) read(method string, target, body, params sobek.Value) error {
 	}
 	r.addCookies(r.req)
 	return r.attachBody()
+}
+
+// address is where a request goes. Requests of the same text share it, so that
+// nobody may change it.
+type address struct {
+	url  *url.URL
+	text string // the URL in its usual form
+	tag  string // the same, without a name and password
+}
+
+// mostAddresses bounds what a virtual user remembers.
+const mostAddresses = 256
+
+func (c *client) address(text string) (*address, error) {
+	if a, ok := c.addresses[text]; ok {
+		return a, nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" || u.Host == "" {
+		return nil, &codedError{code: codeInvalidURL, text: fmt.Sprintf("invalid URL %q: want scheme://host/path", text)}
+	}
+	a := &address{u, u.String(), cleanURL(u)}
+	if len(c.addresses) < mostAddresses {
+		c.addresses[text] = a
+	}
+	return a, nil
 }
 
 func (r *request) readArguments(body sobek.Value, opts *sobek.Object) error {
@@ -227,7 +255,9 @@ func (r *request) readAuth(v sobek.Value) error {
 		if r.digest = r.req.URL.User; r.digest == nil {
 			return errors.New("digest authentication needs a name and a password in the URL")
 		}
-		r.req.URL.User = nil
+		plain := *r.req.URL // others use it too
+		plain.User = nil
+		r.req.URL = &plain
 		return nil
 	case "ntlm":
 		return refusal{`the authentication "ntlm"`}

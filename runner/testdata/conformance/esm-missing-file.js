@@ -1,0 +1,8 @@
+/*
+expect:
+  exit: 107
+  stderr: [nowhere.js]
+*/
+import './lib/nowhere.js';
+
+export default function () {}

@@ -1,0 +1,8 @@
+/*
+expect:
+  counts: {iterations: 1}
+  stderr: [only text]
+*/
+export default function () {
+  throw 'only text';
+}

@@ -1,0 +1,2 @@
+exports.kind = 'common';
+exports.twice = (n) => 2 * n;

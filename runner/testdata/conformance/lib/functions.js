@@ -1,0 +1,3 @@
+export function elsewhere() {
+  console.log('elsewhere');
+}

@@ -1,0 +1,2 @@
+export { named, default as value } from './values.js';
+export * as all from './others.js';

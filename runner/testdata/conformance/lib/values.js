@@ -1,0 +1,3 @@
+export default 'default';
+export const named = 'named';
+export const other = 'renamed';

@@ -1,0 +1,7 @@
+/*
+expect:
+  exit: 107
+*/
+const text = open('');
+
+export default function () {}
