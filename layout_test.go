@@ -68,6 +68,55 @@ func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 	assert.Greater(t, files, 50, "the walk saw the sources")
 }
 
+// xk6 takes the extension's go.mod as it is and ignores a replace in it. The
+// tests' own go.ci.mod must be the same module with other sources.
+func TestExtensionIsAModuleThatXk6CanBuild(t *testing.T) {
+	read := func(file string) *modfile.File {
+		data, err := os.ReadFile(filepath.Join("xk6-resilience", file))
+		require.NoError(t, err)
+		mod, err := modfile.Parse(file, data, nil)
+		require.NoError(t, err)
+		return mod
+	}
+	requires := func(mod *modfile.File) map[string]string {
+		versions := make(map[string]string)
+		for _, r := range mod.Require {
+			versions[r.Mod.Path] = r.Mod.Version
+		}
+		return versions
+	}
+	own, ci := read("go.mod"), read("go.ci.mod")
+	assert.Empty(t, own.Replace)
+	assert.Equal(t, module+"/xk6-resilience", own.Module.Mod.Path)
+	assert.Equal(t, own.Module.Mod.Path, ci.Module.Mod.Path)
+	assert.Equal(t, own.Go.Version, ci.Go.Version)
+	assert.Subset(t, requires(ci), requires(own))
+	assert.Contains(t, requires(own), "go.k6.io/k6/v2")
+	pins := k6Pins(t)
+	for path, version := range requires(own) {
+		if pin, ok := pins[path]; ok {
+			assert.LessOrEqual(t, semver.Compare(version, pin), 0, "%s %s is newer than k6's %s", path, version, pin)
+		}
+	}
+	replaced := make(map[string]string)
+	for _, r := range ci.Replace {
+		replaced[r.Old.Path] = r.New.Path
+	}
+	assert.Equal(t, map[string]string{module: "../", "go.k6.io/k6/v2": "./testdata/k6api"}, replaced)
+
+	sources, err := filepath.Glob("xk6-resilience/*.go")
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, len(sources), 2)
+	for _, file := range sources {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, imported := range importsOf(t, file) {
+			assert.True(t, within(imported, []string{"jsmodule", "go.k6.io/k6/v2"}), "%s imports %s", file, imported)
+		}
+	}
+}
+
 // importsOf lists the packages of this module that a file imports, without
 // the module's name, and k6's packages in full.
 func importsOf(t *testing.T, file string) []string {

@@ -33,6 +33,7 @@ type grammar struct {
 	Downstream downstreamCmd `cmd:"" help:"Serve HTTP that fails in a controlled way."`
 	Serve      serveCmd      `cmd:"" help:"Serve a caller: HTTP that answers by calling a failing downstream through a policy."`
 	Compare    compareCmd    `cmd:"" help:"Report what runs cost and bought, from their files."`
+	Diff       diffCmd       `cmd:"" help:"Say what got better or worse from one lab to another."`
 	Policy     policyCmd     `cmd:"" help:"List the named policies, or show one."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 
@@ -88,7 +89,7 @@ func newParser(g *grammar, streams Streams) (*kong.Kong, error) {
 	return kong.New(g,
 		kong.Name("retrylab"),
 		kong.Description("Measures what a retry really costs: calls sent downstream for each request, work thrown away, and what was gained.\n\n"+
-			"Exit codes: 0 ok, 1 internal failure, 2 usage, 99 a threshold or gate failed, 100 and 101 setup or teardown timed out, "+
+			"Exit codes: 0 ok, 1 internal failure, 2 usage, 3 not enough data to judge, 99 a threshold or gate failed, 100 and 101 setup or teardown timed out, "+
 			"104 invalid configuration or input, 105 interrupted, 107 the script threw."),
 		kong.Vars{"version": versionLine()},
 		kong.Writers(streams.Out, streams.Err),
@@ -152,7 +153,11 @@ func interrupts() (soft, hard context.Context, stop func()) {
 func newLogger(w io.Writer) *logrus.Logger {
 	l := logrus.New()
 	l.SetOutput(w)
-	l.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "15:04:05.000"})
+	l.SetFormatter(&logrus.TextFormatter{
+		FullTimestamp: true, TimestampFormat: "15:04:05.000",
+		// The log goes on having colours where a progress bar stands between it and the terminal.
+		ForceColors: isTerminal(w) && !noColor(), DisableColors: noColor(),
+	})
 	return l
 }
 

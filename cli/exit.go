@@ -14,6 +14,7 @@ const (
 	exitOK              = 0
 	exitInternal        = 1
 	exitUsage           = 2
+	exitTooFew          = 3 // not enough data to judge
 	exitThresholds      = 99
 	exitSetupTimeout    = 100
 	exitTeardownTimeout = 101
@@ -22,6 +23,13 @@ const (
 	exitScript          = 107
 	exitAborted         = 108
 	exitMarkedFailed    = 110
+)
+
+// The verdicts that are errors: of compare's gates and of diff.
+var (
+	errGate   = errors.New("a gate failed")
+	errWorse  = errors.New("worse than the base")
+	errTooFew = errors.New("too few repetitions to judge")
 )
 
 // invalidError is a fault of what the user gave.
@@ -61,12 +69,16 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.Is(err, errGate), errors.Is(err, errWorse):
+		return exitThresholds // whatever else is wrong
 	case errors.Is(err, lab.ErrInterrupted):
 		return exitInterrupted
 	case errors.As(err, &run) && run.ExitCode > 0:
 		return run.ExitCode
 	case errors.Is(err, lab.ErrResultsTaken), errors.As(err, new(invalidError)):
 		return exitInvalid
+	case errors.Is(err, errTooFew):
+		return exitTooFew
 	}
 	return exitInternal
 }

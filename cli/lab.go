@@ -7,12 +7,14 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/retrylab/retrylab/compare"
 	"github.com/retrylab/retrylab/compare/render"
+	"github.com/retrylab/retrylab/jsmodule"
 	"github.com/retrylab/retrylab/lab"
 	"github.com/retrylab/retrylab/scripts"
 	"github.com/vbauerster/mpb/v8"
@@ -38,6 +40,7 @@ func (labCmd) Help() string {
   retrylab lab                                    the 17 published runs, quick
   retrylab lab --mode editorial --out results/before
   retrylab lab --only '*-random-failures' --duration 20s --reps 5
+  retrylab lab payments                           five orders, with the log of each retry
   retrylab lab --k6 ./k6
 
 Each run is a fresh process against a fresh server. Ctrl-C stops the run in progress; what was
@@ -75,6 +78,12 @@ func (c labCmd) config(s *session) (lab.Config, error) {
 	if err != nil {
 		return lab.Config{}, err
 	}
+	if plan.Once {
+		if c.Vus != nil || c.Duration != nil {
+			return lab.Config{}, fmt.Errorf("plan %s runs its script once: it takes neither --vus nor --duration", plan.Name)
+		}
+		mode = lab.OnceMode()
+	}
 	if c.Vus != nil {
 		mode.VUs = *c.Vus
 	}
@@ -100,7 +109,7 @@ func (c labCmd) config(s *session) (lab.Config, error) {
 		err = lab.Claim(out, plan, mode)
 	}
 	return lab.Config{
-		Plan: plan, Mode: mode, Folder: out, Seed: c.Seed, Runner: runner, Scripts: scripts.FS, Hard: s.hard,
+		Plan: plan, Mode: mode, Folder: out, Seed: c.Seed, Runner: runner, Scripts: scripts.FS, Log: s.Err, Hard: s.hard,
 	}, err
 }
 
@@ -124,13 +133,19 @@ func k6Runner(ctx context.Context, path string) (lab.Runner, error) {
 	if err != nil {
 		return lab.Runner{}, fmt.Errorf("k6: %s version: %w", path, err)
 	}
-	first, _, _ := strings.Cut(string(told), "\n")
-	version, isK6 := strings.CutPrefix(strings.TrimSpace(first), "k6 ")
-	if !isK6 {
+	first, extensions, _ := strings.Cut(string(told), "\n")
+	_, version, _ := strings.Cut(strings.TrimSpace(first), " ") // k6 says the name of its file first
+	if !k6Version.MatchString(version) {
 		return lab.Runner{}, fmt.Errorf("k6: %s is no k6: its version is %q", path, first)
 	}
-	return lab.Runner{Name: "k6", Version: version, Path: found, Args: []string{"run"}}, nil
+	if !strings.Contains(extensions, jsmodule.ImportPath+" ") {
+		return lab.Runner{}, fmt.Errorf("k6: %s is built without %s: see README", path, jsmodule.ImportPath)
+	}
+	return lab.Runner{Name: "k6", Version: version, Path: found, Args: []string{"run", "--no-usage-report"}}, nil
 }
+
+// k6Version is how k6 tells its version: v2.2.0, or v(devel), and more.
+var k6Version = regexp.MustCompile(`^v[\d(]`)
 
 // report compares what the lab has measured, prints it and writes it down.
 func (c labCmd) report(s *session, folder string) error {
@@ -195,6 +210,10 @@ func (p *progress) start() {
 	}
 	p.started = true
 	mode := p.config.Mode
+	if p.config.Plan.Once { // what it logs is what there is to see
+		fmt.Fprintf(p.s.Err, "lab %s: %s, into %s\n", p.config.Plan.Name, p.config.Plan.Title, p.config.Folder)
+		return
+	}
 	fmt.Fprintf(p.s.Err, "lab %s: %d runs of %d VUs x %v, about %v, into %s\n", p.config.Plan.Name, p.total, mode.VUs, mode.Duration,
 		(time.Duration(p.total) * (mode.Duration + runOverhead)).Round(time.Second), p.config.Folder)
 	if !isTerminal(p.s.Err) {

@@ -58,16 +58,16 @@ func (r Run) retriesPerRequest() (float64, bool) {
 	return ratio(c, okC, n, okN)
 }
 
+// rejected is of the guards that the run counted: the published experiment's
+// script, for one, has breaker and bulkhead alone.
 func (r Run) rejected() (float64, bool) {
-	sum := 0.0
+	sum, known := 0.0, false
 	for _, by := range []string{"breaker", "bulkhead", "rate_limit", "throttle", "budget"} {
-		n, ok := r.Metrics.ours("resilience_rejected_" + by)
-		if !ok {
-			return 0, false
+		if n, ok := r.Metrics.ours("resilience_rejected_" + by); ok {
+			sum, known = sum+n, true
 		}
-		sum += n
 	}
-	return sum, true
+	return sum, known
 }
 
 func (r Run) maxCaller() (float64, bool) {
@@ -94,6 +94,12 @@ func (r Run) overdue() (float64, bool) {
 
 func (r Run) received() (float64, bool) {
 	return r.server("received", "downstream_calls")
+}
+
+func (r Run) receivedAmplification() (float64, bool) {
+	c, okC := r.received()
+	n, okN := r.requests()
+	return ratio(c, okC, n, okN)
 }
 
 func (r Run) countDifference() (float64, bool) {

@@ -6,15 +6,34 @@ import (
 	"strings"
 )
 
+// The ends of the names of a run's files: its summary, its run.json and the
+// account of its service, as labs here and the published experiment name them.
 const (
-	summarySuffix = ".summary.json"
-	runSuffix     = ".run.json"
+	summarySuffix        = ".summary.json"
+	dashedSummarySuffix  = "-summary.json"
+	runSuffix            = ".run.json"
+	snapshotSuffix       = "-app-metrics.json"
+	dottedSnapshotSuffix = ".app-metrics.json"
 )
 
-// stem cuts the suffix of a lab's file off its path; the two files of a run
-// share it.
+// suffixOf is the one of these that a path ends in, empty for none.
+func suffixOf(path string) string {
+	for _, suffix := range []string{summarySuffix, dashedSummarySuffix, runSuffix, snapshotSuffix, dottedSnapshotSuffix} {
+		if strings.HasSuffix(path, suffix) {
+			return suffix
+		}
+	}
+	return ""
+}
+
+// stem cuts the suffix of a lab's file, or else of a summary's, off its path;
+// the files of a run share it.
 func stem(path string) string {
-	for _, suffix := range []string{summarySuffix, runSuffix, ".json"} {
+	if suffix := suffixOf(path); suffix != "" {
+		return strings.TrimSuffix(path, suffix)
+	}
+	path = strings.TrimSuffix(path, ".gz")
+	for _, suffix := range []string{".json", ".ndjson", ".jsonl"} {
 		if cut, ok := strings.CutSuffix(path, suffix); ok {
 			return cut
 		}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,16 +22,17 @@ type Note struct {
 
 // noter collects notes and marks rows.
 type noter struct {
-	rows  []Row
-	notes []Note
-	marks int
+	report Report
+	rows   []Row
+	notes  []Note
+	marks  int
 }
 
-func notes(rows []Row) []Note {
-	n := &noter{rows: rows}
+func notes(report Report, plan func(name string) map[int]string) []Note {
+	n := &noter{report: report, rows: report.Rows}
 	for _, write := range []func(){
-		n.exitCodes, n.capped, n.deviations, n.outsideModel, n.tiers, n.serverAboveCaller, n.counts,
-		n.repetitions, n.short, n.closedLoop, n.noHTTP, n.severalLabs,
+		n.gates, n.exitCodes, n.capped, n.deviations, n.outsideModel, n.baseline, n.tiers, n.serverAboveCaller, n.counts,
+		n.repetitions, n.short, n.closedLoop, func() { n.olderThanPlan(plan) }, n.noHTTP, n.noPolicy, n.severalLabs,
 	} {
 		write()
 	}
@@ -148,8 +150,9 @@ func (n *noter) outsideModel() {
 }
 
 func (n *noter) repetitions() {
-	repeated := 0
+	repeated, most := 0, 0
 	for _, row := range n.rows {
+		most = max(most, len(row.Runs))
 		if len(row.Runs) > 1 {
 			repeated++
 		}
@@ -160,10 +163,21 @@ func (n *noter) repetitions() {
 			}
 		}
 	}
-	if repeated > 0 {
-		n.add("repetitions", nil, nil, nil, "Rows of several repetitions show medians, with the range from the least to the greatest.")
+	switch {
+	case repeated == 0 && len(n.rows) > 0:
+		n.add("repetitions", nil, nil, nil, "One run of each: what of a difference is chance cannot be told. Repeat runs before you believe a small one.")
+	case repeated > 0 && most < leastForInterval:
+		n.add("repetitions", nil, nil, nil,
+			"Rows of several repetitions show medians, with the range from the least to the greatest. A 95%% interval of a median takes %d repetitions.", leastForInterval)
+	case repeated > 0:
+		n.add("repetitions", nil, nil, nil,
+			"Rows of several repetitions show medians, with the range from the least to the greatest and, where it is narrower, the 95%% interval of the median in brackets. It takes %d repetitions.", leastForInterval)
 	}
 }
+
+// leastForInterval is how many repetitions [Stat.Interval] needs: with fewer the
+// range from the least to the greatest misses the median with 2·2⁻ⁿ > 5 %.
+const leastForInterval = 6
 
 // shortRun is the time in seconds below which a run's start and end weigh.
 const shortRun = 30
@@ -194,17 +208,40 @@ func (n *noter) short() {
 		upper(scope(labels, n.total())), span, shortRun)
 }
 
+// unequal is how many times the requests of a group's least row its greatest one
+// may have before the difference in load is worth naming.
+const unequal = 1.1
+
+// closedLoop says whose callers waited for their answers, and where that made
+// them offer unequal loads.
 func (n *noter) closedLoop() {
-	vus := 0
-	n.each(func(_ int, _ string, run Run) {
-		if run.Setup != nil {
-			vus = max(vus, run.Setup.VUs)
-		}
-	})
-	if vus > 0 {
-		n.add("closed-loop", nil, nil, nil,
-			"Closed loop: each caller waits for its answer before it asks again, so a policy that answers faster offers more load. Compare rates and not totals.")
+	closed := func(row Row) bool { return row.Runs[0].Setup != nil && row.Runs[0].Setup.VUs > 0 }
+	if !slices.ContainsFunc(n.rows, closed) {
+		return
 	}
+	requests := map[string][]float64{}
+	var order []string
+	for _, row := range n.rows {
+		if s := row.stats["total_requests"]; s.Known() && closed(row) {
+			name := cmp.Or(row.Scenario, "unknown scenario")
+			if requests[name] == nil {
+				order = append(order, name)
+			}
+			requests[name] = append(requests[name], s.Value)
+		}
+	}
+	var parts []string
+	for _, name := range order {
+		if least, most := slices.Min(requests[name]), slices.Max(requests[name]); most > unequal*least {
+			parts = append(parts, fmt.Sprintf("%s %s to %s requests", name, decimal(least), decimal(most)))
+		}
+	}
+	loads := ""
+	if len(parts) > 0 {
+		loads = " Loads differ here: " + strings.Join(parts, ", ") + "."
+	}
+	n.add("closed-loop", nil, nil, nil,
+		"Closed loop: each caller waits for its answer before it asks again, so a policy that answers faster offers more load. Compare rates and not totals.%s", loads)
 }
 
 func (n *noter) noHTTP() {

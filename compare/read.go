@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
-
-// maxFile bounds the bytes that are read of one file; summaries have thousands.
-const maxFile = 64 << 20
 
 // ErrNoRuns is the error of [Read] when there is no run to report.
 var ErrNoRuns = errors.New("no runs")
@@ -27,138 +25,100 @@ type Warning struct {
 // String returns the file and the reason in one line.
 func (w Warning) String() string { return w.File + ": " + w.Reason }
 
-// Read reads the runs that the paths name. A path is the folder of a lab, whose
-// *.summary.json and *.run.json are read and nothing below it; a glob; or one
-// file, with which the other file of its run is read too. A summary of another
-// name is read as well, as a run of which only the figures are known.
+// Reader reads runs. The zero Reader is ready. It may be used by several
+// goroutines at once, but for Stdin.
+type Reader struct {
+	// Names tells which metrics of a script of the user's own stand for which
+	// figures of the published experiment, as "downstream_calls": "my_calls". A
+	// name given here goes before any other; [Targets] lists the figures.
+	Names map[string]string
+	// Stdin is what the path "-" reads; nil for none.
+	Stdin io.Reader
+}
+
+// Read is Read of the zero [Reader].
+func Read(paths ...string) ([]Run, []Warning, error) { return Reader{}.Read(paths...) }
+
+// Read reads the runs that the paths name. A path is one of:
+//
+//   - the folder of a lab, whose *.summary.json, *.run.json and *-app-metrics.json
+//     are read and nothing below it; of a folder without any of these, every
+//     *.json and *.ndjson, compressed ones too
+//   - a glob
+//   - one file, with which the other files of its run are read too
+//   - "-", the standard input
+//   - label=path: the label names the lab, and the runs of files whose names tell
+//     no scenario and which have no run.json; several of one label are repetitions
+//
+// Every shape of summary is read, and told by the content; see [Shape]. Of a run
+// without a run.json only the figures are known, and what its name says.
 //
 // A file that cannot be used is a warning and the others are still read; a run
 // that was interrupted is left out with a warning. Runs come in the order of
 // their labs' folders, numbers, names and repetitions. If no run is left the
-// error wraps [ErrNoRuns], beside the warnings that say why.
-func Read(paths ...string) ([]Run, []Warning, error) {
-	r := reader{pairs: map[string]*pair{}}
-	for _, path := range paths {
-		r.add(path)
+// error wraps [ErrNoRuns], beside the warnings that say why; an error about Names
+// is one about the figures that there are, and nothing is read.
+func (r Reader) Read(paths ...string) ([]Run, []Warning, error) {
+	if err := checkNames(r.Names); err != nil {
+		return nil, nil, err
 	}
-	runs := make([]Run, 0, len(r.pairs))
-	for _, p := range r.pairs {
-		if run, ok := r.read(*p); ok {
+	f := finder{known: map[string]*pair{}}
+	for _, path := range paths {
+		f.add(path)
+	}
+	in := reading{Reader: r, used: map[string]bool{}, warnings: f.warnings, repetitions: map[string]int{}}
+	runs := make([]Run, 0, len(f.pairs))
+	for _, p := range f.pairs {
+		if run, ok := in.read(*p); ok {
 			runs = append(runs, run)
 		}
 	}
+	in.unused(len(runs))
 	nameLabs(runs)
 	slices.SortFunc(runs, order)
-	slices.SortFunc(r.warnings, func(a, b Warning) int {
+	slices.SortFunc(in.warnings, func(a, b Warning) int {
 		return strings.Compare(a.String(), b.String())
 	})
 	if len(runs) == 0 {
-		return nil, r.warnings, fmt.Errorf("reading %s: %w", strings.Join(paths, ", "), ErrNoRuns)
+		return nil, in.warnings, fmt.Errorf("reading %s: %w", strings.Join(paths, ", "), ErrNoRuns)
 	}
-	return runs, r.warnings, nil
+	return runs, in.warnings, nil
 }
 
-// pair is the two files of a run; either may be missing.
-type pair struct{ summary, run string }
-
-type reader struct {
-	pairs    map[string]*pair // by stem
-	warnings []Warning
+// reading is one call of Read.
+type reading struct {
+	Reader
+	used        map[string]bool // the mapped figures that some file has
+	repetitions map[string]int  // by label
+	warnings    []Warning
 }
 
-func (r *reader) warn(file, format string, args ...any) {
-	r.warnings = append(r.warnings, Warning{File: filepath.ToSlash(file), Reason: fmt.Sprintf(format, args...)})
+func (f *finder) warn(file, format string, args ...any) {
+	f.warnings = append(f.warnings, warning(file, format, args...))
 }
 
-func (r *reader) add(path string) {
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		r.addDir(path)
-		return
-	}
-	if err == nil {
-		r.addFile(path)
-		return
-	}
-	matches, globErr := filepath.Glob(path)
-	switch {
-	case globErr != nil:
-		r.warn(path, "not a file and not a pattern: %v", globErr)
-	case len(matches) == 0 && strings.ContainsAny(path, "*?["):
-		r.warn(path, "the pattern matches no file")
-	case len(matches) == 0:
-		r.warn(path, "%v", reason(err))
-	}
-	for _, match := range matches {
-		r.addMatch(match)
-	}
+func (r *reading) warn(file, format string, args ...any) {
+	r.warnings = append(r.warnings, warning(file, format, args...))
 }
 
-// addMatch adds what a pattern has found: what a lab writes beside its runs
-// was not meant.
-func (r *reader) addMatch(path string) {
-	info, err := os.Stat(path)
-	switch base := filepath.Base(path); {
-	case err == nil && info.IsDir():
-		r.addDir(path)
-	case strings.HasPrefix(base, "comparison.") || base == "lab.json":
-	default:
-		r.addFile(path)
-	}
+func warning(file, format string, args ...any) Warning {
+	return Warning{File: filepath.ToSlash(file), Reason: fmt.Sprintf(format, args...)}
 }
 
-func (r *reader) addDir(dir string) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		r.warn(dir, "%v", reason(err))
-		return
-	}
-	found := false
-	for _, entry := range entries {
-		name := entry.Name()
-		if strings.HasPrefix(name, ".") || entry.IsDir() {
-			continue
-		}
-		if strings.HasSuffix(name, summarySuffix) || strings.HasSuffix(name, runSuffix) {
-			r.addFile(filepath.Join(dir, name))
-			found = true
+// unused warns of mapped metrics that no file has.
+func (r *reading) unused(runs int) {
+	for _, name := range slices.Sorted(maps.Keys(r.Names)) {
+		if !r.used[name] && runs > 0 {
+			r.warn("--map "+name+"="+r.Names[name], "no summary has a metric of this name")
 		}
 	}
-	if !found {
-		r.warn(dir, "no *%s in this folder", summarySuffix)
-	}
 }
 
-// addFile notes a file and the other one of its run, if that is there.
-func (r *reader) addFile(path string) {
-	path = filepath.Clean(path)
-	key := stem(path)
-	p := r.pairs[key]
-	if p == nil {
-		p = &pair{}
-		r.pairs[key] = p
-	}
-	other := ""
-	if strings.HasSuffix(path, runSuffix) {
-		p.run, other = path, key+summarySuffix
-		if _, err := os.Stat(other); err == nil {
-			p.summary = other
-		}
-		return
-	}
-	p.summary, other = path, key+runSuffix
-	if _, err := os.Stat(other); err == nil {
-		p.run = other
-	}
-}
-
-func (r *reader) read(p pair) (Run, bool) {
+func (r *reading) read(p pair) (Run, bool) {
 	file, haveFile := runFile{}, false
 	if p.run != "" {
-		data, err := readFile(p.run)
-		if err == nil {
-			file, err = parseRun(data)
-		}
+		var err error
+		file, err = readRunFile(p.run)
 		if haveFile = err == nil; err != nil {
 			rest := "only its summary is reported"
 			if p.summary == "" {
@@ -167,34 +127,73 @@ func (r *reader) read(p pair) (Run, bool) {
 			r.warn(p.run, "%v: %s", reason(err), rest)
 		}
 	}
-	switch {
-	case haveFile && file.Interrupted:
+	if haveFile && file.Interrupted {
 		r.warn(p.run, "the run was interrupted: left out")
 		return Run{}, false
-	case p.summary == "" && haveFile:
-		r.warn(p.run, "the run has no summary (exit code %d): left out", file.ExitCode)
-		return Run{}, false
-	case p.summary == "":
+	}
+	if p.summary == "" && p.snapshot != "" {
+		p.summary, p.snapshot = p.snapshot, ""
+	}
+	if p.summary == "" {
+		if haveFile {
+			r.warn(p.run, "the run has no summary (exit code %d): left out", file.ExitCode)
+		}
 		return Run{}, false
 	}
-	data, err := readFile(p.summary)
+	c, err := r.content(p.summary)
+	if err == nil {
+		err = c.metrics.adopt(r.Names, r.used)
+	}
 	if err != nil {
 		r.warn(p.summary, "%v: left out", reason(err))
 		return Run{}, false
 	}
-	metrics, err := parseSummary(data)
-	if err != nil {
-		r.warn(p.summary, "%v: left out", err)
-		return Run{}, false
-	}
-	if _, ok := metrics.value("resilience_requests", Counter, "count"); !ok {
+	r.join(c.metrics, p.snapshot)
+	if _, ok := c.metrics.value(requests, Counter, "count"); !ok && haveFile {
 		r.warn(p.summary, "it holds no resilience_requests: its script ran no policy, or no request ended; its figures are missing")
 	}
-	return newRun(p, metrics, file, haveFile), true
+	run := newRun(p, c, file, haveFile)
+	if p.label != "" {
+		r.name(&run, p)
+	}
+	return run, true
 }
 
-func newRun(p pair, metrics Metrics, file runFile, haveFile bool) Run {
-	run := Run{File: p.summary, Metrics: metrics, Lab: filepath.Base(filepath.Dir(p.summary))}
+// join adds to the metrics what only the snapshot of the run's service has.
+func (r *reading) join(metrics Metrics, path string) {
+	if path == "" {
+		return
+	}
+	c, err := r.content(path)
+	if err == nil && c.shape != Snapshot {
+		err = fmt.Errorf("it has the shape of %s: %s belongs here", c.shape, Snapshot)
+	}
+	if err != nil {
+		r.warn(path, "%v: only the summary is reported", reason(err))
+		return
+	}
+	for name, metric := range c.metrics {
+		if _, there := metrics[name]; !there {
+			metrics[name] = metric
+		}
+	}
+}
+
+// name names a run that its label stands for.
+func (r *reading) name(run *Run, p pair) {
+	run.Lab = p.label
+	if run.Setup == nil && run.Scenario.Name == "" && !p.found {
+		r.repetitions[p.label]++
+		run.Number, run.Name, run.Policy.Name, run.Repetition = 0, p.label, p.label, r.repetitions[p.label]
+	}
+}
+
+func newRun(p pair, c content, file runFile, haveFile bool) Run {
+	run := Run{File: p.summary, Shape: c.shape, Metrics: c.metrics, Lab: filepath.Base(filepath.Dir(p.summary))}
+	if p.summary == stdin {
+		run.Lab, run.Name, run.Policy.Name, run.Repetition = stdin, stdin, stdin, 1
+		return run
+	}
 	run.Number, run.Name, run.Repetition = fromName(p.summary)
 	run.Policy.Name, run.Scenario.Name = split(run.Name)
 	if !haveFile {
@@ -204,6 +203,7 @@ func newRun(p pair, metrics Metrics, file runFile, haveFile bool) Run {
 	run.Variant = file.Variant
 	run.Policy, run.Scenario = file.Policy, file.Scenario.public()
 	run.Setup, run.Downstream, run.Tiers = file.setup(), numbers(file.Downstream), file.Tiers
+	run.Series = seriesOf(file.Downstream["series"])
 	if file.Lab != "" {
 		run.Lab = file.Lab
 	}
@@ -225,17 +225,55 @@ func nameLabs(runs []Run) {
 	}
 }
 
-func readFile(path string) ([]byte, error) {
+// content reads a file of any shape.
+func (r Reader) content(path string) (content, error) {
+	if path == stdin {
+		if r.Stdin == nil {
+			return content{}, errors.New("there is no standard input")
+		}
+		return parse(r.Stdin)
+	}
+	var c content
+	err := steady(path, func(in io.Reader) (err error) {
+		c, err = parse(in)
+		return err
+	})
+	return c, err
+}
+
+func readRunFile(path string) (runFile, error) {
+	var file runFile
+	err := steady(path, func(in io.Reader) error {
+		data, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+		if err == nil && len(data) > maxFile {
+			err = fmt.Errorf("longer than %d bytes", maxFile)
+		}
+		if err == nil {
+			file, err = parseRun(data)
+		}
+		return err
+	})
+	return file, err
+}
+
+// steady reads a file that must not change meanwhile: half of an old summary and
+// half of a new one may be a summary too.
+func steady(path string, read func(io.Reader) error) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("longer than %d bytes", maxFile)
+	before, err := f.Stat()
+	if err != nil {
+		return err
 	}
-	return data, err
+	err = read(f)
+	after, failed := f.Stat()
+	if failed == nil && before.Mode().IsRegular() && (before.Size() != after.Size() || !before.ModTime().Equal(after.ModTime())) {
+		return errors.New("it changed while it was read")
+	}
+	return err
 }
 
 // reason is the error without the path, which the warning names already.

@@ -87,7 +87,7 @@ func TestReadWarnsOfWhatItCannotRead(t *testing.T) {
 		{"corrupt run.json", oneRequest, `{"schema":`, "only its summary is reported", 1},
 		{"other schema", oneRequest, `{"schema":"retrylab/run/9"}`, `"retrylab/run/9"`, 1},
 		{"corrupt run.json alone", "", `[]`, "left out", 0},
-		{"handleSummary", `{"metrics":{"x":{"type":"counter","contains":"default","values":{"count":1}}}}`, oneRun, "handleSummary", 0},
+		{"handleSummary", `{"metrics":{"x":{"type":"counter","contains":"default","values":{"count":1}}}}`, oneRun, "no resilience_requests", 1},
 		{"no metrics", `{}`, oneRun, `no "metrics"`, 0},
 		{"words for numbers", `{"metrics":{"x":{"count":"many"}}}`, oneRun, "count is no number", 0},
 		{"negative count", `{"metrics":{"x":{"count":-1,"rate":0}}}`, oneRun, "below 0", 0},

@@ -16,12 +16,19 @@ type Report struct {
 	Labs []string
 	// Setting says in one line how the runs were made, as far as they agree.
 	Setting string
-	// Rows are in the order of their numbers, those without a number last.
+	// Rows are in the order of their numbers, those without a number last, or in
+	// the order that was asked for.
 	Rows []Row
+	// Baseline is the policy that the others are compared with; empty for none.
+	Baseline string
+	// Checks are what became of the gates at the rows.
+	Checks []Check
 	// Notes are the doubts about the figures.
 	Notes []Note
 	// Warnings are the files that could not be used.
 	Warnings []Warning
+
+	groupBy string
 }
 
 // Row is one policy in one scenario over the repetitions of its run.
@@ -36,38 +43,70 @@ type Row struct {
 	// Runs are the repetitions; never empty.
 	Runs []Run
 
-	stats map[string]Stat
-	marks map[string][]int
+	stats   map[string]Stat
+	changes map[string]Change // against the baseline
+	marks   map[string][]int
 }
 
-// Group is the rows of one scenario with the same parameters.
+// Group is rows that belong together: those of one scenario with the same
+// parameters, or what else was asked for. Title and Conditions say what they have
+// in common.
 type Group struct {
-	Scenario, Conditions string
-	Rows                 []Row
+	Title, Conditions string
+	Rows              []Row
+}
+
+// Table is a table of a report for people: some columns of its rows.
+type Table struct {
+	// Title is empty for the first one, and Legend explains the headings.
+	Title, Legend string
+	Columns       []Column
 }
 
 // Build makes a report of the runs, whatever their order, and of the warnings of
 // the files that became none. Repetitions of a run become one row of medians.
-func Build(runs []Run, warnings ...Warning) Report {
+func Build(runs []Run, warnings ...Warning) Report { return Options{}.Build(runs, warnings...) }
+
+// Build makes the report that the options ask for; see the function [Build].
+func (o Options) Build(runs []Run, warnings ...Warning) Report {
 	runs = slices.Clone(runs)
 	slices.SortStableFunc(runs, order)
-	report := Report{Warnings: warnings, Setting: setting(runs)}
-	for _, run := range runs {
-		if !slices.Contains(report.Labs, run.Lab) {
-			report.Labs = append(report.Labs, run.Lab)
+	report := Report{Warnings: warnings, Setting: setting(runs), Baseline: o.Baseline, groupBy: cmp.Or(o.GroupBy, "scenario")}
+	rows := rowsOf(runs)
+	baseline(rows, o.Baseline)
+	for _, row := range rows {
+		if len(o.Filters) == 0 || slices.ContainsFunc(o.Filters, func(f Filter) bool { return f.keeps(row) }) {
+			report.Rows = append(report.Rows, row)
 		}
-		if last := len(report.Rows) - 1; last >= 0 && sameRow(report.Rows[last].Runs[0], run) {
-			report.Rows[last].Runs = append(report.Rows[last].Runs, run)
+		if !slices.Contains(report.Labs, row.Lab) {
+			report.Labs = append(report.Labs, row.Lab)
+		}
+	}
+	o.Sort.sort(report.Rows)
+	for _, gate := range o.Gates {
+		report.Checks = append(report.Checks, gate.check(report, o.LeastRepetitions)...)
+	}
+	report.Notes = notes(report, o.Plan)
+	return report
+}
+
+// rowsOf gathers repetitions, which are neighbours in the order of runs, into
+// rows.
+func rowsOf(runs []Run) []Row {
+	var rows []Row
+	for _, run := range runs {
+		if last := len(rows) - 1; last >= 0 && sameRow(rows[last].Runs[0], run) {
+			rows[last].Runs = append(rows[last].Runs, run)
 			continue
 		}
-		report.Rows = append(report.Rows, Row{
+		rows = append(rows, Row{
 			Lab: run.Lab, Number: run.Number, Name: run.Name, Policy: run.Policy.Name,
 			Scenario: run.Scenario.Name, Conditions: run.Scenario.words(), Runs: []Run{run},
 		})
 	}
-	columns := slices.Concat(Columns(), Summary(), Work())
-	for i := range report.Rows {
-		row := &report.Rows[i]
+	columns := slices.Concat(Columns(), tables())
+	for i := range rows {
+		row := &rows[i]
 		row.marks = map[string][]int{}
 		row.stats = map[string]Stat{"repetitions": statOf([]float64{float64(len(row.Runs))})}
 		for _, c := range columns {
@@ -76,8 +115,7 @@ func Build(runs []Run, warnings ...Warning) Report {
 			}
 		}
 	}
-	report.Notes = notes(report.Rows)
-	return report
+	return rows
 }
 
 // order is the order of rows, and within them of repetitions.
@@ -117,6 +155,13 @@ func (r Row) stat(number func(Run) (float64, bool)) Stat {
 
 // Stat returns the row's figure in the column, missing for a column of text.
 func (r Row) Stat(c Column) Stat { return r.stats[c.Name] }
+
+// NoDifference says whether the column compares the row with its baseline and
+// their repetitions show no significant difference.
+func (r Row) NoDifference(c Column) bool {
+	change, ok := r.changes[c.Name]
+	return ok && !change.TooFew && !change.Significant
+}
 
 // Text returns the row's words in the column, empty for a column of figures.
 func (r Row) Text(c Column) string {
@@ -178,18 +223,78 @@ func (r Report) Wasteful() bool {
 	})
 }
 
-// Groups returns the rows by scenario, in order of first appearance.
+// Columns returns the columns of the report's files: those of the function
+// [Columns], and the ones of the baseline if there is one.
+func (r Report) Columns() []Column {
+	if r.Baseline == "" {
+		return Columns()
+	}
+	return append(Columns(), baselineColumns()...)
+}
+
+// Tables returns the tables for people: the summary, the server's work where much
+// of it was for nobody, and what each policy bought where there is a baseline.
+func (r Report) Tables() []Table {
+	head := cmp.Or(groupings()[r.groupBy], "policy")
+	out := []Table{{
+		Legend: "seen: measured · model: expected if attempts fail independently · " +
+			"calls/req.: amplification · in flight: most at once",
+		Columns: pick(summary(head)...),
+	}}
+	if r.Baseline != "" {
+		out = append(out, Table{
+			Title: "What each policy bought beside " + r.Baseline,
+			Legend: "success: in percentage points · calls/req.: more calls for each request · " +
+				"per extra call: success that each further call bought · ~: no significant difference",
+			Columns: pick(bought(head)...),
+		})
+	}
+	if r.Wasteful() {
+		out = append(out, Table{
+			Title: "The server's work",
+			Legend: "work: shares of the server's busy time · residual: for callers that had left · " +
+				"duplicate: for requests answered already · notice: until the server knew that a caller had left",
+			Columns: pick(work(head)...),
+		})
+	}
+	return out
+}
+
+// Groups returns the rows by scenario, or what else they are grouped by, in order
+// of first appearance.
 func (r Report) Groups() []Group {
 	var groups []Group
 	for _, row := range r.Rows {
-		i := slices.IndexFunc(groups, func(g Group) bool {
-			return g.Scenario == row.Scenario && g.Conditions == row.Conditions
-		})
+		title, conditions := row.group(r.groupBy)
+		i := slices.IndexFunc(groups, func(g Group) bool { return g.Title == title && g.Conditions == conditions })
 		if i < 0 {
 			i = len(groups)
-			groups = append(groups, Group{Scenario: row.Scenario, Conditions: row.Conditions})
+			groups = append(groups, Group{Title: title, Conditions: conditions})
 		}
 		groups[i].Rows = append(groups[i].Rows, row)
 	}
 	return groups
+}
+
+// group is what a row has in common with the others of its group.
+func (r Row) group(by string) (title, conditions string) {
+	switch by {
+	case "policy":
+		return r.PolicyLabel(), ""
+	case "lab":
+		return r.Lab, ""
+	case "none":
+		return "all", ""
+	}
+	return cmp.Or(r.Scenario, "unknown scenario"), r.Conditions
+}
+
+// title names a row in a sentence: by its number and name, and by its lab where
+// there are several.
+func (r Report) title(row Row) string {
+	title := strings.TrimSpace(row.number() + " " + row.Name)
+	if len(r.Labs) > 1 {
+		title += " of " + row.Lab
+	}
+	return title
 }

@@ -11,8 +11,11 @@ import (
 type Run struct {
 	// Lab is the id of the lab, or the name of its folder if no run.json names one.
 	Lab string
-	// File is the path of the summary, as given or found.
+	// File is the path of the summary, as given or found; "-" for the standard
+	// input.
 	File string
+	// Shape is the form of that file.
+	Shape Shape
 	// Number is the run's number in its plan; 0 if the file's name has none.
 	Number int
 	// Name is the plan's name of the run, such as "jitter-fixed-delay".
@@ -32,6 +35,8 @@ type Run struct {
 	Metrics Metrics
 	// Downstream is what the server counted; nil without a run.json that says.
 	Downstream Downstream
+	// Series is what the server counted by the second; nil if no run.json says.
+	Series []Second
 	// Tiers are the services that stood between the caller and the server, as a
 	// request met them; nil for none.
 	Tiers []Tier

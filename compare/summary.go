@@ -1,10 +1,9 @@
 package compare
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 )
 
 // MetricType is the type of a k6 metric.
@@ -18,13 +17,50 @@ const (
 	Trend
 )
 
-// Metric is the summary of one metric: what k6 printed of it, by k6's names.
+// String returns k6's word for the type, "unknown" for none.
+func (t MetricType) String() string {
+	switch t {
+	case Counter:
+		return "counter"
+	case Gauge:
+		return "gauge"
+	case Rate:
+		return "rate"
+	case Trend:
+		return "trend"
+	}
+	return "unknown"
+}
+
+// metricType is the type of k6's word, 0 for another word.
+func metricType(word string) MetricType {
+	for t := Counter; t <= Trend; t++ {
+		if t.String() == word {
+			return t
+		}
+	}
+	return 0
+}
+
+// Metric is the summary of one metric: what k6 printed of it, by the names of
+// k6's --summary-export, whatever the shape of the file.
 type Metric struct {
 	Type MetricType
+	// Contains is what the values are: default, time (in milliseconds) or data
+	// (in bytes); empty where the file does not say.
+	Contains string
 	// Values holds count and rate of a Counter; value, min and max of a Gauge;
 	// passes, fails and value of a Rate, where passes counts the samples that
-	// were not zero; avg, min, med, max, p(95) and the like of a Trend.
+	// were not zero; avg, min, med, max, p(95), count and the like of a Trend.
+	// What is not known is not in it; of a Rate or a Trend that counted no sample
+	// only the counts are.
 	Values map[string]float64
+	// Thresholds says by their texts which of the metric's thresholds held; nil
+	// for none.
+	Thresholds map[string]bool
+	// Of names the metrics, by their names in the file, that this one was made of;
+	// nil for a metric that is in the file as it is here.
+	Of []string
 }
 
 // Metrics are metrics by name.
@@ -41,15 +77,15 @@ func (m Metrics) value(name string, t MetricType, key string) (float64, bool) {
 }
 
 // ours returns the count of one of the resilience counters. k6 leaves a metric
-// without samples out of its summary, so where the run's requests were counted
-// at all a missing counter is one that never fired.
+// without samples out of its summary, so where the extension counted the run's
+// requests a missing counter is one that never fired.
 func (m Metrics) ours(name string) (float64, bool) {
 	if v, ok := m.value(name, Counter, "count"); ok {
 		return v, true
 	}
 	_, present := m[name]
-	_, counted := m.value("resilience_requests", Counter, "count")
-	return 0, counted && !present
+	_, counted := m.value(requests, Counter, "count")
+	return 0, counted && !present && m[requests].Of == nil
 }
 
 // total returns the figure of a metric that the server's statistics were put
@@ -61,64 +97,25 @@ func (m Metrics) total(name string) (float64, bool) {
 	return m.value(name, Gauge, "max")
 }
 
-// parseSummary reads k6's flat --summary-export, which names no types: they
-// follow from the keys.
-func parseSummary(data []byte) (Metrics, error) {
-	var file struct {
-		Metrics map[string]map[string]json.RawMessage `json:"metrics"`
-	}
-	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, fmt.Errorf("not a k6 summary: %w", err)
-	}
-	if file.Metrics == nil {
-		return nil, errors.New(`not a k6 summary: no "metrics" in it`)
-	}
-	metrics := make(Metrics, len(file.Metrics))
-	for name, fields := range file.Metrics {
-		if _, nested := fields["values"]; nested {
-			return nil, fmt.Errorf("metric %q has its values nested, as handleSummary writes them: only the flat shape of --summary-export is read", name)
-		}
-		metric := Metric{Values: make(map[string]float64, len(fields))}
-		for key, raw := range fields {
-			if key == "thresholds" {
-				continue
-			}
-			var v *float64
-			if err := json.Unmarshal(raw, &v); err != nil {
-				return nil, fmt.Errorf("metric %q: %s is no number: %w", name, key, err)
-			}
-			if v != nil {
-				metric.Values[key] = *v
+// settle checks what no metric can be and takes out what k6 writes as 0 where
+// there was no sample.
+func (m Metrics) settle() error {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		metric := m[name]
+		for _, key := range []string{"count", "passes", "fails"} {
+			if v := metric.Values[key]; v < 0 {
+				return fmt.Errorf("metric %q has a count below 0: %s is %v", name, key, v)
 			}
 		}
-		metric.Type = typeOf(metric.Values)
-		if metric.Values["count"] < 0 || metric.Values["passes"] < 0 || metric.Values["fails"] < 0 {
-			return nil, fmt.Errorf("metric %q has a count below 0", name)
-		}
-		metrics[name] = metric
-	}
-	return metrics, nil
-}
-
-// typeOf tells the type by the keys. The statistics of a trend are the user's
-// choice (summaryTrendStats), count among them, so a trend is what has any that
-// no other type has.
-func typeOf(values map[string]float64) MetricType {
-	has := func(key string) bool { _, ok := values[key]; return ok }
-	for key := range values {
-		if key == "avg" || key == "med" || strings.HasPrefix(key, "p(") {
-			return Trend
+		passes, isRate := metric.Values["passes"]
+		count, isCounted := metric.Values["count"]
+		switch {
+		case metric.Type == Rate && isRate && passes+metric.Values["fails"] == 0:
+			delete(metric.Values, "value")
+		case metric.Type == Trend && isCounted && count == 0:
+			metric.Values = map[string]float64{"count": 0}
+			m[name] = metric
 		}
 	}
-	switch {
-	case has("passes") && has("fails"):
-		return Rate
-	case has("value"):
-		return Gauge
-	case has("count") && has("rate"):
-		return Counter
-	case has("min") || has("max") || has("count"):
-		return Trend
-	}
-	return 0
+	return nil
 }

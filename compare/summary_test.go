@@ -7,7 +7,7 @@ import (
 )
 
 func TestTypesFollowFromKeys(t *testing.T) {
-	metrics, err := parseSummary([]byte(`{"root_group": {}, "metrics": {
+	c, err := parseObject([]byte(`{"root_group": {}, "metrics": {
 		"c": {"count": 10, "rate": 9.9, "thresholds": {"count>=10": false}},
 		"g": {"value": 20, "min": 0, "max": 21},
 		"r": {"passes": 12, "fails": 19, "value": 0.38, "thresholds": {"rate<0.9": true}},
@@ -18,6 +18,7 @@ func TestTypesFollowFromKeys(t *testing.T) {
 		"none": {}
 	}}`))
 	require.NoError(t, err)
+	metrics := c.metrics
 	want := map[string]MetricType{"c": Counter, "g": Gauge, "r": Rate, "t": Trend, "t{a:b}": Trend, "counting": Trend, "extremes": Trend, "none": 0}
 	got := map[string]MetricType{}
 	for name, metric := range metrics {
@@ -43,10 +44,4 @@ func TestTotalsOfTheServer(t *testing.T) {
 	}
 	_, ok := metrics.total("absent")
 	require.False(t, ok)
-}
-
-func TestMedian(t *testing.T) {
-	require.Equal(t, Stat{Value: 2, Low: 1, High: 9, N: 3}, statOf([]float64{9, 1, 2}))
-	require.Equal(t, Stat{Value: 2.5, Low: 1, High: 9, N: 4}, statOf([]float64{9, 1, 2, 3}))
-	require.False(t, statOf(nil).Known())
 }

@@ -1,6 +1,7 @@
 package jsmodule
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,39 +35,85 @@ func (i *Instance) newDownstream(call sobek.ConstructorCall) *sobek.Object {
 		i.typeError("new Downstream: %v", err)
 	}
 	rt := i.host.Runtime()
-	thrown := func(err error) {
-		if err != nil {
-			panic(rt.NewGoError(err))
-		}
-	}
 	get := rt.ToValue(func(sobek.FunctionCall) sobek.Value {
 		base, err := d.base()
-		thrown(err)
+		d.check("downstream.url", err)
 		return rt.ToValue(base)
 	})
 	if err := call.This.DefineAccessorProperty("url", get, nil, sobek.FLAG_FALSE, sobek.FLAG_TRUE); err != nil {
 		panic(err)
 	}
-	set(call.This, "stats", func(sobek.FunctionCall) sobek.Value {
+	define(rt, call.This, "stats", func(sobek.FunctionCall) sobek.Value {
+		d.calling("downstream.stats")
 		tree, _, err := d.stats()
-		thrown(err)
-		return rt.ToValue(tree)
+		d.check("downstream.stats", err)
+		return tree
 	})
-	set(call.This, "record", func(sobek.FunctionCall) sobek.Value {
+	define(rt, call.This, "record", func(sobek.FunctionCall) sobek.Value {
+		d.calling("downstream.record")
 		tree, snapshot, err := d.stats()
 		if err != nil {
 			i.host.Logger().WithError(err).Warn("the server keeps no account that can be read: downstream_* metrics are missing")
 			return sobek.Null()
 		}
 		d.record(snapshot)
-		return rt.ToValue(tree)
+		return tree
 	})
-	set(call.This, "reset", func(sobek.FunctionCall) sobek.Value {
-		_, err := d.ask(http.MethodPost, "/reset")
-		thrown(err)
+	define(rt, call.This, "reset", func(sobek.FunctionCall) sobek.Value {
+		d.calling("downstream.reset")
+		_, err := d.ask(http.MethodPost, "/reset", nil)
+		d.check("downstream.reset", err)
 		return sobek.Undefined()
 	})
+	define(rt, call.This, "setScenario", d.setScenario)
 	return nil
+}
+
+// setScenario is downstream.setScenario({scenario, params, timeline, seed,
+// cancellation}): the server fails in another way from now on.
+func (d *jsDownstream) setScenario(c sobek.FunctionCall) sobek.Value {
+	const what = "downstream.setScenario"
+	d.calling(what)
+	options, ok := c.Argument(0).Export().(map[string]any)
+	if !ok {
+		d.instance.typeError("%s takes an object {scenario, params, timeline, seed, cancellation}; got %s", what, describe(c.Argument(0)))
+	}
+	body := make(map[string]any)
+	for _, key := range []string{"scenario", "params", "timeline", "seed", "cancellation"} {
+		if options[key] != nil {
+			body[key] = options[key]
+		}
+		delete(options, key)
+	}
+	for key := range options {
+		d.instance.typeError("%s: unknown key %q; known are: scenario, params, timeline, seed, cancellation", what, key)
+	}
+	if _, err := d.instance.parseDownstream(body); err != nil { // what it would refuse is refused here
+		d.instance.typeError("%s: %v", what, err)
+	}
+	data, err := json.Marshal(body)
+	d.check(what, err)
+	_, err = d.ask(http.MethodPut, "/scenario", data)
+	d.check(what, err)
+	return sobek.Undefined()
+}
+
+// calling refuses calls where the host cannot make any.
+func (d *jsDownstream) calling(what string) {
+	if d.instance.host.InitContext() {
+		d.instance.typeError("%s: no calls can be made in the init context", what)
+	}
+}
+
+// check throws an error: a TypeError where the script asked for what cannot be,
+// else a DownstreamError.
+func (d *jsDownstream) check(what string, err error) {
+	switch {
+	case errors.Is(err, errInUse):
+		d.instance.typeError("%s: %v", what, err)
+	case err != nil:
+		panic(d.instance.newError("DownstreamError", fmt.Sprintf("%s: %v", what, err)))
+	}
 }
 
 // jsDownstream is a downstream as one VU uses it.
@@ -87,7 +134,7 @@ func (i *Instance) parseDownstream(options map[string]any) (*jsDownstream, error
 	text := func(key string, into *string) {
 		value, ok := options[key].(string)
 		if !ok {
-			faults = append(faults, key+": must be a text")
+			faults = append(faults, fmt.Sprintf("%s: must be a string; got %s", key, describe(options[key])))
 		}
 		*into = value
 	}
@@ -121,12 +168,12 @@ func (i *Instance) parseDownstream(options map[string]any) (*jsDownstream, error
 		case "params":
 			var ok bool
 			if params, ok = value.(map[string]any); !ok {
-				faults = append(faults, "params: must be an object")
+				faults = append(faults, "params: must be an object; got "+describe(value))
 			}
 		case "seed":
 			seed, ok := value.(int64)
 			if !ok || seed < 0 {
-				faults = append(faults, fmt.Sprintf("seed: %v is not a whole number from 0", value))
+				faults = append(faults, fmt.Sprintf("seed: must be a whole number from 0; got %s", describe(value)))
 			}
 			d.config.Seed = uint64(seed)
 		default:
@@ -144,6 +191,9 @@ func (i *Instance) parseDownstream(options map[string]any) (*jsDownstream, error
 		d.url = strings.TrimRight(d.url, "/")
 		return d, nil
 	}
+	if scenario == "" {
+		return nil, fmt.Errorf("scenario: is missing; known are %s", strings.Join(scenarioNames(), ", "))
+	}
 	var err error
 	if d.config.Scenario, err = downstream.ParseScenario(scenario, params); err != nil {
 		return nil, err
@@ -159,17 +209,25 @@ func (i *Instance) parseDownstream(options map[string]any) (*jsDownstream, error
 	return d, nil
 }
 
+func scenarioNames() []string {
+	var names []string
+	for _, s := range downstream.Scenarios() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // timeline reads the phases of a server: texts such as "10s outage for 5s".
 func timeline(value any) ([]downstream.Phase, error) {
 	texts, ok := value.([]any)
 	if !ok {
-		return nil, errors.New("timeline: must be a list of texts such as '10s outage for 5s'")
+		return nil, fmt.Errorf("timeline: must be an array of strings such as '10s outage for 5s'; got %s", describe(value))
 	}
 	var phases []downstream.Phase
 	for i, item := range texts {
 		text, ok := item.(string)
 		if !ok {
-			return nil, fmt.Errorf("timeline[%d]: must be a text such as '10s outage for 5s'", i)
+			return nil, fmt.Errorf("timeline[%d]: must be a string such as '10s outage for 5s'; got %s", i, describe(item))
 		}
 		phase, err := downstream.ParsePhase(text)
 		if err != nil {
@@ -189,17 +247,14 @@ func (d *jsDownstream) base() (string, error) {
 }
 
 // ask sends a request that is not a call: it counts nowhere.
-func (d *jsDownstream) ask(method, path string) ([]byte, error) {
-	if d.instance.host.InitContext() {
-		return nil, fmt.Errorf("no calls can be made in the init context")
-	}
+func (d *jsDownstream) ask(method, path string, content []byte) ([]byte, error) {
 	base, err := d.base()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(d.instance.host.Context(), adminTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, base+path, http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(content))
 	if err != nil {
 		return nil, err
 	}
@@ -217,23 +272,24 @@ func (d *jsDownstream) ask(method, path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s %s: %w", method, base+path, err)
 	}
 	if answer.StatusCode >= 300 {
-		return nil, fmt.Errorf("%s %s: status %s", method, base+path, answer.Status)
+		return nil, fmt.Errorf("%s %s: status %s: %s", method, base+path, answer.Status, strings.TrimSpace(string(body[:min(len(body), 200)])))
 	}
 	return body, nil
 }
 
-func (d *jsDownstream) stats() (tree any, snapshot stats.Snapshot, err error) {
-	body, err := d.ask(http.MethodGet, "/stats")
+// stats is the server's own account, as the script sees it and as Go does.
+func (d *jsDownstream) stats() (tree sobek.Value, snapshot stats.Snapshot, err error) {
+	body, err := d.ask(http.MethodGet, "/stats", nil)
 	if err != nil {
 		return nil, snapshot, err
 	}
-	if err := errors.Join(json.Unmarshal(body, &snapshot), json.Unmarshal(body, &tree)); err != nil {
-		return nil, snapshot, fmt.Errorf("stats of the downstream: %w", err)
+	if err := json.Unmarshal(body, &snapshot); err != nil {
+		return nil, snapshot, fmt.Errorf("%s/stats: %w", d.url, err)
 	}
 	if snapshot.Scenario == "" {
-		return nil, snapshot, fmt.Errorf("stats of the downstream: %s/stats is not of a retrylab server", d.url)
+		return nil, snapshot, fmt.Errorf("%s/stats is not of a retrylab server", d.url)
 	}
-	return tree, snapshot, nil
+	return d.instance.parse(body), snapshot, nil
 }
 
 // record pushes the server's own account as samples.

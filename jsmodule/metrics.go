@@ -6,7 +6,6 @@ import (
 
 	"github.com/retrylab/retrylab/resilience"
 	"github.com/retrylab/retrylab/resilience/breaker"
-	"github.com/sirupsen/logrus"
 )
 
 // metricSet are the host's handles of the module's metrics.
@@ -76,14 +75,22 @@ func register(h Host) (metricSet, error) {
 // change, which another goroutine may tell, changes none.
 type recorder struct {
 	instance  *Instance
-	ctx       context.Context
+	ctx       context.Context // the VU's
 	tags      Tags
-	log       logrus.FieldLogger
+	log       requestLog
+	attempts  int // begun so far, refused ones included
 	attemptMs []any
 }
 
-func (i *Instance) recorder(policy string) *recorder {
-	return &recorder{instance: i, ctx: i.host.Context(), tags: i.host.Tags("policy", policy), log: i.host.Logger()}
+// recorder takes a snapshot of the VU's tags, with these pairs and the policy's
+// name added. It is made on the VU's goroutine.
+func (p *jsPolicy) recorder(tags []string) *recorder {
+	host := p.instance.host
+	return &recorder{
+		instance: p.instance, ctx: host.Context(),
+		tags: host.Tags(append(tags, "policy", p.policy.Name())...),
+		log:  p.newLog(),
+	}
 }
 
 func (r *recorder) push(at time.Time, samples ...Sample) {
@@ -95,7 +102,7 @@ func (r *recorder) push(at time.Time, samples ...Sample) {
 }
 
 // Observe pushes the samples of an attempt as it goes, so that nothing that
-// is in flight at the end of a run is lost.
+// is in flight at the end of a run is lost, and logs it.
 func (r *recorder) Observe(e resilience.Event) {
 	m := &r.instance.metrics
 	switch e.Kind {
@@ -118,23 +125,21 @@ func (r *recorder) Observe(e resilience.Event) {
 		r.push(e.At, Sample{Metric: m.fallbacks, Value: 1})
 	case resilience.Waiting:
 		r.push(e.At, Sample{Metric: m.waitDuration, Value: milliseconds(e.Duration)})
-		r.log.WithFields(map[string]any{
-			"policy": e.Policy, "attempt": e.Attempt, "outcome": e.Outcome.String(), "wait": e.Duration.String(),
-		}).Debug("waiting to retry")
 	case resilience.BreakerChanged:
 		r.push(e.At,
 			Sample{Metric: m.breakerTransitions, Value: 1},
 			Sample{Metric: m.breakerState, Value: stateValue(e.To)})
-		r.log.WithFields(map[string]any{
-			"policy": e.Policy, "from": e.From.String(), "to": e.To.String(),
-		}).Info("circuit breaker changed state")
+		r.log.changed(e)
+		return
 	}
+	r.log.observe(e)
 }
 
 // tried are the samples of an attempt, whether it was handed to the transport
 // or refused.
 func (r *recorder) tried(e resilience.Event) []Sample {
 	m := &r.instance.metrics
+	r.attempts = max(r.attempts, e.Attempt)
 	samples := make([]Sample, 0, 4)
 	samples = append(samples, Sample{Metric: m.attempts, Value: 1})
 	switch e.AttemptKind {

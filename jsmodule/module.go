@@ -94,7 +94,7 @@ func (m *Module) Close() error {
 		delete(m.servers, name)
 	}
 	for _, p := range m.pools {
-		p.transport.CloseIdleConnections()
+		p.close()
 	}
 	return errors.Join(errs...)
 }
@@ -117,6 +117,9 @@ func (m *Module) policy(c resilience.Config) (*resilience.Policy, error) {
 	return p, nil
 }
 
+// errInUse says that a downstream's name stands for another one.
+var errInUse = errors.New("runs with another scenario or other tiers: give this one another name")
+
 // serve returns the address of the server of this name, which is started on its
 // first use.
 func (m *Module) serve(name string, c downstream.Config, tiers []service.Tier) (string, error) {
@@ -124,7 +127,7 @@ func (m *Module) serve(name string, c downstream.Config, tiers []service.Tier) (
 	defer m.mu.Unlock()
 	if s, ok := m.servers[name]; ok {
 		if !reflect.DeepEqual(s.config, c) || !reflect.DeepEqual(s.tiers, tiers) {
-			return "", fmt.Errorf("downstream %q runs with another scenario or other tiers: give this one another name", name)
+			return "", fmt.Errorf("downstream %q %w", name, errInUse)
 		}
 		return s.url(), nil
 	}
@@ -144,10 +147,12 @@ func (m *Module) serve(name string, c downstream.Config, tiers []service.Tier) (
 
 // Instance is the module as one VU imports it.
 type Instance struct {
-	module  *Module
-	host    Host
-	metrics metricSet
-	budgets budget.Registry // of the policies whose scope is the VU
+	module     *Module
+	host       Host
+	metrics    metricSet
+	errorClass *sobek.Object
+	parseJSON  sobek.Callable
+	budgets    budget.Registry // of the policies whose scope is the VU
 }
 
 // NewInstance registers the module's metrics with the host. It must be called
@@ -157,20 +162,42 @@ func (m *Module) NewInstance(h Host) (*Instance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", ImportPath, err)
 	}
-	return &Instance{module: m, host: h, metrics: metrics}, nil
+	rt := h.Runtime()
+	parse, _ := sobek.AssertFunction(rt.Get("JSON").ToObject(rt).Get("parse"))
+	return &Instance{
+		module: m, host: h, metrics: metrics,
+		errorClass: rt.Get("Error").ToObject(rt), parseJSON: parse,
+	}, nil
 }
 
-// Exports are the named exports of the module.
+// parse makes a value of the VU's own runtime of valid JSON.
+func (i *Instance) parse(data []byte) sobek.Value {
+	value, err := i.parseJSON(sobek.Undefined(), i.host.Runtime().ToValue(string(data)))
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// Exports are the named exports of the module: Policy, Downstream, policies
+// and scenarios.
 func (i *Instance) Exports() map[string]any {
 	return map[string]any{
-		"Policy":     i.newPolicy,
-		"Downstream": i.newDownstream,
+		"Policy":     i.policyClass(),
+		"Downstream": i.class("Downstream", i.newDownstream),
+		"policies":   i.listPolicies,
+		"scenarios":  i.listScenarios,
 	}
 }
 
-// typeError throws a JavaScript TypeError.
-func (i *Instance) typeError(format string, args ...any) {
-	panic(i.host.Runtime().NewTypeError(fmt.Sprintf(format, args...)))
+// class makes a constructor that is known by this name.
+func (i *Instance) class(name string, construct func(sobek.ConstructorCall) *sobek.Object) *sobek.Object {
+	rt := i.host.Runtime()
+	class := rt.ToValue(construct).ToObject(rt)
+	if err := class.DefineDataProperty("name", rt.ToValue(name), sobek.FLAG_FALSE, sobek.FLAG_TRUE, sobek.FLAG_FALSE); err != nil {
+		panic(err)
+	}
+	return class
 }
 
 // constructor checks how many arguments a constructor got, and returns the
@@ -182,19 +209,16 @@ func (i *Instance) constructor(name string, call sobek.ConstructorCall, most int
 	return call.Arguments[0]
 }
 
-// policy returns the policy that c describes, in the state that its scope says.
-func (i *Instance) policy(c resilience.Config) (*resilience.Policy, error) {
-	if c.Scope == resilience.VU {
-		return resilience.New(c, resilience.WithBudgets(&i.budgets))
+// define sets a property that a script can read and not write.
+func define(rt *sobek.Runtime, o *sobek.Object, name string, value any) {
+	if err := o.DefineDataProperty(name, rt.ToValue(value), sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_TRUE); err != nil {
+		panic(err)
 	}
-	return i.module.policy(c)
 }
 
-// lookup finds a policy by what a script calls it: a name, or an object.
-func (i *Instance) lookup(definition any) (resilience.Config, error) {
-	if name, ok := definition.(string); ok {
-		e, err := i.module.catalog.Lookup(name)
-		return e.Config, err
+// set sets a property of an object that this module made, which cannot fail.
+func set(o *sobek.Object, name string, value any) {
+	if err := o.Set(name, value); err != nil {
+		panic(err)
 	}
-	return catalog.Decode(definition)
 }

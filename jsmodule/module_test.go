@@ -7,8 +7,11 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/grafana/sobek"
@@ -35,17 +38,56 @@ type host struct {
 	metrics map[string]jsmodule.MetricKind
 	samples map[string][]float64
 	tags    map[string]bool
+
+	group   string // a tag that the script may change
+	owner   string // the VU's goroutine; "": whichever
+	tasks   chan func() error
+	pending int
 }
 
-func (h *host) Runtime() *sobek.Runtime      { return h.rt }
-func (h *host) Context() context.Context     { return h.ctx }
-func (h *host) InitContext() bool            { return h.init }
-func (h *host) VU() uint64                   { return 1 }
-func (h *host) Logger() logrus.FieldLogger   { return h.log }
-func (h *host) Transport() http.RoundTripper { return h.transport }
-func (h *host) Callback() func(func() error) { panic("no callbacks in these tests") }
+// Callback takes a place on the event loop.
+func (h *host) Callback() func(func() error) {
+	h.own()
+	h.pending++
+	var used atomic.Bool
+	return func(task func() error) {
+		if used.Swap(true) {
+			panic("a place on the event loop was used twice")
+		}
+		h.tasks <- task
+	}
+}
+
+// loop runs tasks until no place on the event loop is left.
+func (h *host) loop(t *testing.T) {
+	t.Helper()
+	for ; h.pending > 0; h.pending-- {
+		require.NoError(t, (<-h.tasks)())
+	}
+}
+
+func (h *host) Runtime() *sobek.Runtime      { h.own(); return h.rt }
+func (h *host) Context() context.Context     { h.own(); return h.ctx }
+func (h *host) InitContext() bool            { h.own(); return h.init }
+func (h *host) VU() uint64                   { h.own(); return 1 }
+func (h *host) Logger() logrus.FieldLogger   { h.own(); return h.log }
+func (h *host) Transport() http.RoundTripper { h.own(); return h.transport }
 func (h *host) Tags(pairs ...string) jsmodule.Tags {
-	return fmt.Sprint(pairs)
+	h.own()
+	return h.group + fmt.Sprint(pairs)
+}
+
+// own checks that this is the goroutine of the VU, where it has one.
+func (h *host) own() {
+	if h.owner != "" && h.owner != goroutine() {
+		panic("the VU is touched from another goroutine")
+	}
+}
+
+// goroutine names the present goroutine.
+func goroutine() string {
+	name, _, _ := strings.Cut(string(debug.Stack()), "[")
+	return name
 }
 
 func (h *host) NewMetric(name string, kind jsmodule.MetricKind, _ bool) (jsmodule.Metric, error) {
@@ -75,13 +117,14 @@ func (h *host) count(metric string) float64 {
 
 // newHost is a VU that has run its init code: the module's exports are
 // globals.
-func newHost(t *testing.T, m *jsmodule.Module) *host {
+func newHost(t testing.TB, m *jsmodule.Module) *host {
 	t.Helper()
 	log, hook := logtest.NewNullLogger()
 	log.SetLevel(logrus.DebugLevel)
 	h := &host{
 		rt: sobek.New(), ctx: t.Context(), init: true, transport: new(http.Transport), log: log, logged: hook,
 		metrics: map[string]jsmodule.MetricKind{}, samples: map[string][]float64{}, tags: map[string]bool{},
+		tasks: make(chan func() error, 1000),
 	}
 	t.Cleanup(h.transport.CloseIdleConnections)
 	i, err := m.NewInstance(h)
@@ -161,11 +204,11 @@ func TestBreakerIsSharedByNameAndItsChangesToldOnce(t *testing.T) {
 	fail := `policy.execute(() => { throw new RangeError('boom') })`
 	serverError := `policy.execute(() => ({ status: 503 }))`
 	a.run(t, fail)
-	assert.Equal(t, "closed", b.run(t, `policy.breaker.state`), "what the script throws is not among the failures")
+	assert.Equal(t, "closed", b.run(t, `policy.state().breaker.state`), "what the script throws is not among the failures")
 	a.run(t, serverError)
 	b.run(t, serverError)
 	a.run(t, serverError)
-	assert.Equal(t, "open", b.run(t, `policy.breaker.state`))
+	assert.Equal(t, "open", b.run(t, `policy.state().breaker.state`))
 	assert.Equal(t, "breaker", b.run(t, serverError+`.rejectedBy`))
 	assert.Equal(t, 1.0, a.count("resilience_breaker_transitions"))
 	assert.Zero(t, b.count("resilience_breaker_transitions"))
@@ -175,10 +218,11 @@ func TestBreakerIsSharedByNameAndItsChangesToldOnce(t *testing.T) {
 	assert.Equal(t, 1.0, b.count("resilience_downstream_calls"), "but no call")
 	last := a.logged.LastEntry()
 	require.NotNil(t, last)
-	assert.Equal(t, "circuit breaker changed state", last.Message)
-	assert.Equal(t, logrus.Fields{"policy": "shared", "from": "closed", "to": "open"}, last.Data)
+	assert.Equal(t, "breaker: closed -> open", last.Message)
+	assert.Equal(t, logrus.WarnLevel, last.Level)
+	assert.Equal(t, logrus.Fields{"policy": "shared"}, last.Data)
 	b.run(t, `policy.reset()`)
-	assert.Equal(t, "closed", a.run(t, `policy.breaker.state`))
+	assert.Equal(t, "closed", a.run(t, `policy.state().breaker.state`))
 }
 
 func TestScopeVUSharesNothing(t *testing.T) {
@@ -188,8 +232,8 @@ func TestScopeVUSharesNothing(t *testing.T) {
 	a.run(t, define)
 	b.run(t, define)
 	a.run(t, `policy.execute(() => ({ status: 500 }))`)
-	assert.Equal(t, "open", a.run(t, `policy.breaker.state`))
-	assert.Equal(t, "closed", b.run(t, `policy.breaker.state`))
+	assert.Equal(t, "open", a.run(t, `policy.state().breaker.state`))
+	assert.Equal(t, "closed", b.run(t, `policy.state().breaker.state`))
 }
 
 func TestExecuteReadsWhatTheFunctionReturns(t *testing.T) {
@@ -225,26 +269,26 @@ func TestWrongArgumentsAreTypeErrorsThatSayWhatIsWanted(t *testing.T) {
 	for source, message := range map[string]string{
 		`new Policy()`:       "new Policy takes a policy's name or an object {name, guards}; got 0 arguments",
 		`new Policy(7)`:      `new Policy takes a policy's name or an object {name, guards}; got the number 7`,
-		`new Policy(['a'])`:  `got an object of class Array`,
+		`new Policy(['a'])`:  `got an array`,
 		`new Policy('nope')`: `unknown policy "nope", known are: no-retry-low-timeout, `,
 		`new Policy({ name: 'x', guards: [{ retry: { jitter: 'ful' } }] })`: `guards[0].retry.jitter: "ful" is none of none, full`,
 		`new Policy({ name: 'jitter', guards: [] })`:                        `policy "jitter" is in use with other guards`,
-		`new Policy('jitter', { pools: 1 })`:                                `new Policy: its second argument is {pool: {maxConnections: n}}; got the key "pools"`,
+		`new Policy('jitter', { pools: 1 })`:                                `new Policy: unknown option "pools"; known are: pool, logRetries`,
 		`new Policy('jitter', { pool: { maxConnections: 0 } })`:             `pool.maxConnections: 0 is not in 1 … 100000`,
-		`policy.get()`:                                                                    `get: the URL is missing`,
-		`policy.get('/call')`:                                                             `get: "/call" is not an absolute http or https URL`,
-		`policy.post('http://127.0.0.1/', 7)`:                                             `post: the body must be a string, an ArrayBuffer or an object of form fields; got the number 7`,
-		`policy.get('http://127.0.0.1/', { header: {} })`:                                 `get: unknown parameter "header"; known are: headers`,
-		`policy.request('G T', 'http://127.0.0.1/')`:                                      `g t: method: "G T" is not a word of letters, digits`,
-		`policy.get('http://127.0.0.1/', { headers: { X: 'a\nb' } })`:                     `get: headers: X: "a\nb" has a control character in it`,
+		`policy.get()`:                                                                    `policy.get: the URL is missing`,
+		`policy.get('/call')`:                                                             `policy.get: "/call" is not an absolute http or https URL`,
+		`policy.post('http://127.0.0.1/', 7)`:                                             `policy.post: the body must be a string, an ArrayBuffer or an object of form fields; got the number 7`,
+		`policy.get('http://127.0.0.1/', { header: {} })`:                                 `policy.get: unknown parameter "header"; known are: headers`,
+		`policy.request('G T', 'http://127.0.0.1/')`:                                      `policy.request: method: "G T" is not a word of letters, digits`,
+		`policy.get('http://127.0.0.1/', { headers: { X: 'a\nb' } })`:                     `policy.get: headers: X: "a\nb" has a control character in it`,
 		`policy.execute(async () => 1)`:                                                   `the function returned a promise`,
 		`policy.execute(7)`:                                                               `policy.execute takes a function (attempt) => result; got the number 7`,
 		`policy.execute(() => 1, { isFailure: 7 })`:                                       `isFailure must be a function`,
 		`new Downstream('fixed-delay')`:                                                   `new Downstream takes an object {scenario, params, timeline, tiers, seed, cancellation, name} or {url, token}; got the string "fixed-delay"`,
 		`new Downstream({ scenario: 'nope' })`:                                            `unknown scenario "nope"`,
-		`new Downstream({ scenario: 'fixed-delay', seed: -1, parms: {} })`:                `seed: -1 is not a whole number from 0`,
+		`new Downstream({ scenario: 'fixed-delay', seed: -1, parms: {} })`:                `seed: must be a whole number from 0; got the number -1`,
 		`new Downstream({ scenario: 'fixed-delay', timeline: ['10s nope'] })`:             `timeline[0]: `,
-		`new Downstream({ scenario: 'fixed-delay', timeline: '10s outage' })`:             `timeline: must be a list of texts`,
+		`new Downstream({ scenario: 'fixed-delay', timeline: '10s outage' })`:             `timeline: must be an array of strings`,
 		`new Downstream({ scenario: 'fixed-delay', tiers: [] })`:                          `tiers: 0 is not in 1 … 16`,
 		`new Downstream({ scenario: 'fixed-delay', tiers: ['jitter'] })`:                  `tiers[0]: must be an object {policy, passDeadline}`,
 		`new Downstream({ scenario: 'fixed-delay', tiers: [{ policy: 'nope' }, {}] })`:    `known are: no-retry-low-timeout, `,
@@ -383,12 +427,12 @@ func TestBudgetAndHedgeAreSeenByTheScript(t *testing.T) {
 	h := newHost(t, newModule(t))
 	got := h.run(t, `
 		const p = new Policy({ name: 'b', guards: [{ retry: { budget: { kind: 'tokens', max: 2 } } }] });
-		const before = p.budget.balance;
+		const before = p.state().budget.balance;
 		const o = p.execute(() => ({ status: 500 }));
 		const down = new Downstream({ scenario: 'latency-tail-spike', params: { delay: 0, every: 2, spike: '10s' }, cancellation: 'mid-work' });
 		const hedged = new Policy({ name: 'hedge', guards: [{ hedge: { after: 20 } }] });
 		const answers = [hedged.get(down.url + '/call'), hedged.get(down.url + '/call')];
-		({ before, after: p.budget.balance, by: o.rejectedBy, code: o.error.code, attempts: o.attempts,
+		({ before, after: p.state().budget.balance, by: o.rejectedBy, code: o.error.code, attempts: o.attempts,
 		   ok: answers.map((a) => a.ok), calls: answers.map((a) => a.downstreamCalls) });
 	`).(map[string]any)
 	assert.Equal(t, map[string]any{
@@ -419,8 +463,8 @@ func TestPoolBoundsTheConnectionsOfAllVUs(t *testing.T) {
 	stats := a.run(t, `down.stats()`).(map[string]any)
 	assert.EqualValues(t, 1, stats["max_inflight"])
 	assert.EqualValues(t, 6, stats["received"])
-	_, err := a.rt.RunString(`new Policy('jitter', { pool: { maxConnections: 2 } }).get(down.url); new Policy('jitter', { pool: { maxConnections: 3 } }).get(down.url)`)
-	assert.ErrorContains(t, err, `the pool of policy "jitter" has 2 connections already`)
+	_, err := a.rt.RunString(`new Policy('jitter', { pool: { maxConnections: 2 } }); new Policy('jitter', { pool: { maxConnections: 3 } })`)
+	assert.ErrorContains(t, err, `TypeError: the pool of policy "jitter" has 2 connections already, not 3`)
 }
 
 // Once the value of a fallback was one object for all VUs, which crashed when

@@ -2,8 +2,6 @@ package jsmodule
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/grafana/sobek"
@@ -33,7 +31,7 @@ func (p *jsPolicy) outcome(report resilience.Report, record *recorder) *sobek.Ob
 	set(o, "attemptMs", rt.NewArray(record.attemptMs...))
 	set(o, "error", sobek.Null())
 	if report.Outcome != resilience.OK {
-		set(o, "error", p.instance.cause(report.Result))
+		set(o, "error", p.instance.cause(report.Result, report.Attempts))
 	}
 	p.answer(o, report)
 	return o
@@ -62,28 +60,14 @@ func (p *jsPolicy) answer(o *sobek.Object, report resilience.Report) {
 	}
 }
 
-// own is a copy of a policy's value in the VU's own runtime: the value itself
-// is of all VUs, and of no script to change.
+// own is a copy of a value of this process in the VU's own runtime: the value
+// itself is of all VUs, and of no script to change.
 func (i *Instance) own(value any) sobek.Value {
-	rt := i.host.Runtime()
 	data, err := json.Marshal(value)
-	var tree any
-	if err == nil {
-		err = json.Unmarshal(data, &tree)
-	}
 	if err != nil {
-		panic(rt.NewGoError(fmt.Errorf("the fallback's value has no JSON form: %w", err)))
+		i.typeError("a fallback's value must have a JSON form: %v", err)
 	}
-	return rt.ToValue(tree)
-}
-
-// cause is why a result is no success, as a script sees it.
-func (i *Instance) cause(r resilience.Result) *sobek.Object {
-	e := i.host.Runtime().NewObject()
-	set(e, "name", errorName(r.Err))
-	set(e, "code", r.Outcome.String())
-	set(e, "message", r.Err.Error())
-	return e
+	return i.parse(data)
 }
 
 // rejectedBy is the guard that refused the last attempt, or the attempt after
@@ -107,32 +91,6 @@ func rejectedBy(report resilience.Report) string {
 	return ""
 }
 
-// errorName is the class of an error as a script sees it.
-func errorName(err error) string {
-	var (
-		thrown      *sobek.Exception
-		interrupted *resilience.InterruptedError
-		timeout     *resilience.TimeoutError
-		rejected    *resilience.RejectedError
-		status      *httpcall.StatusError
-	)
-	switch {
-	case errors.As(err, &interrupted):
-		return "InterruptedError"
-	case errors.As(err, &timeout):
-		return "TimeoutError"
-	case errors.As(err, &rejected):
-		return "RejectedError"
-	case errors.As(err, &status):
-		return "StatusError"
-	case errors.As(err, &thrown):
-		if o, ok := thrown.Value().(*sobek.Object); ok && !isNothing(o.Get("name")) {
-			return o.Get("name").String()
-		}
-	}
-	return "Error"
-}
-
 // response is an answer with the fields that a response of k6/http has too:
 // status, status_text, proto, url, body, headers, json(selector).
 func (i *Instance) response(r *httpcall.Response) *sobek.Object {
@@ -150,47 +108,16 @@ func (i *Instance) response(r *httpcall.Response) *sobek.Object {
 	set(o, "headers", headers)
 	set(o, "json", func(c sobek.FunctionCall) sobek.Value {
 		if !gjson.ValidBytes(r.Body) {
-			panic(rt.NewGoError(errors.New("the body is no JSON")))
+			panic(i.newError("SyntaxError", "response.json: the body is no JSON"))
 		}
 		if isNothing(c.Argument(0)) {
-			return rt.ToValue(gjson.ParseBytes(r.Body).Value())
+			return i.parse(r.Body)
 		}
 		found := gjson.GetBytes(r.Body, c.Argument(0).String())
 		if !found.Exists() {
 			return sobek.Undefined()
 		}
-		return rt.ToValue(found.Value())
+		return i.parse([]byte(found.Raw))
 	})
 	return o
-}
-
-// set sets a property of an object that this module made, which cannot fail.
-func set(o *sobek.Object, name string, value any) {
-	if err := o.Set(name, value); err != nil {
-		panic(err)
-	}
-}
-
-func isNothing(v sobek.Value) bool { return v == nil || sobek.IsUndefined(v) || sobek.IsNull(v) }
-
-// describe is a value as an error tells what came.
-func describe(v sobek.Value) string {
-	switch {
-	case v == nil || sobek.IsUndefined(v):
-		return "undefined"
-	case sobek.IsNull(v):
-		return "null"
-	}
-	if o, ok := v.(*sobek.Object); ok {
-		return "an object of class " + o.ClassName()
-	}
-	switch value := v.Export().(type) {
-	case string:
-		return fmt.Sprintf("the string %q", value)
-	case bool:
-		return fmt.Sprintf("the boolean %v", value)
-	case int64, float64:
-		return fmt.Sprintf("the number %v", value)
-	}
-	return v.String()
 }

@@ -1,114 +1,189 @@
 package jsmodule
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"github.com/grafana/sobek"
 	"github.com/retrylab/retrylab/resilience"
 	"github.com/retrylab/retrylab/resilience/catalog"
-	"github.com/retrylab/retrylab/resilience/httpcall"
 )
+
+// policyClass is the class Policy, with its static method parse.
+func (i *Instance) policyClass() *sobek.Object {
+	class := i.class("Policy", i.newPolicy)
+	define(i.host.Runtime(), class, "parse", func(c sobek.FunctionCall) sobek.Value {
+		return i.parsePolicy(class, c)
+	})
+	return class
+}
 
 // newPolicy is the constructor Policy: by the name of a known policy, or by
 // an object {name, scope, guards}.
 func (i *Instance) newPolicy(call sobek.ConstructorCall) *sobek.Object {
 	const wanted = "a policy's name or an object {name, guards}"
 	argument := i.constructor("Policy", call, 2, wanted)
-	definition := argument.Export()
-	var fallback sobek.Callable
-	switch tree := definition.(type) {
+	var (
+		config   resilience.Config
+		fallback sobek.Callable
+		err      error
+	)
+	switch definition := exported(argument).(type) {
 	case string:
+		var entry catalog.Entry
+		entry, err = i.module.catalog.Lookup(definition)
+		config = entry.Config
 	case map[string]any:
-		fallback = i.takeFallback(tree)
+		fallback = i.takeFallback(definition)
+		config, err = catalog.Decode(definition)
 	default:
 		i.typeError("new Policy takes %s; got %s", wanted, describe(argument))
 	}
-	config, err := i.lookup(definition)
 	if err != nil {
 		i.typeError("%v", err)
 	}
-	policy, err := i.policy(config)
+	i.makePolicy(call.This, config, fallback, i.policyOptions("new Policy", call.Argument(1)))
+	return nil
+}
+
+// parsePolicy is the function Policy.parse: one policy of a policy file's
+// text, by its name where the file holds several.
+func (i *Instance) parsePolicy(class *sobek.Object, c sobek.FunctionCall) sobek.Value {
+	text, ok := exported(c.Argument(0)).(string)
+	if !ok {
+		i.typeError("Policy.parse takes the text of a policy file, as open() gives it; got %s", describe(c.Argument(0)))
+	}
+	file, err := catalog.Parse("Policy.parse", []byte(text))
 	if err != nil {
 		i.typeError("%v", err)
 	}
-	p := &jsPolicy{instance: i, policy: policy, fallback: fallback, poolSize: i.poolSize(call.Argument(1))}
+	var entry catalog.Entry
+	switch name := exported(c.Argument(1)).(type) {
+	case string:
+		if entry, err = file.Lookup(name); err != nil {
+			i.typeError("Policy.parse: %v", err)
+		}
+	case nil:
+		if n := len(file.Entries()); n != 1 {
+			i.typeError("Policy.parse: the text holds %d policies: say which by its name", n)
+		}
+		entry = file.Entries()[0]
+	default:
+		i.typeError("Policy.parse: the second argument must be a policy's name; got %s", describe(name))
+	}
+	o := i.host.Runtime().CreateObject(class.Get("prototype").ToObject(i.host.Runtime()))
+	i.makePolicy(o, entry.Config, nil, i.policyOptions("Policy.parse", c.Argument(2)))
+	return o
+}
+
+// policyOptions are what a script may say of a policy beside its definition.
+type policyOptions struct {
+	poolSize   int  // 0: the VU's own connections
+	logRetries bool // at info instead of debug
+}
+
+func (i *Instance) policyOptions(what string, options sobek.Value) policyOptions {
+	var o policyOptions
+	if isNothing(options) {
+		return o
+	}
+	tree, ok := options.Export().(map[string]any)
+	if !ok {
+		i.typeError("%s: its options must be an object {pool, logRetries}; got %s", what, describe(options))
+	}
+	for key, value := range tree {
+		switch {
+		case key != "pool" && key != "logRetries":
+			i.typeError("%s: unknown option %q; known are: pool, logRetries", what, key)
+		case value == nil: // as a variable that is not set
+		case key == "pool":
+			o.poolSize = i.poolSize(what, value)
+		default:
+			if o.logRetries, ok = value.(bool); !ok {
+				i.typeError("%s: logRetries must be a boolean; got %s", what, describe(value))
+			}
+		}
+	}
+	return o
+}
+
+// jsPolicy is a policy as one VU uses it.
+type jsPolicy struct {
+	policyOptions
+	instance *Instance
+	policy   *resilience.Policy
+	fallback sobek.Callable // nil: the policy has no function of the script's
+	pool     *pool          // nil: the VU's own connections
+}
+
+// makePolicy makes an object of the class Policy.
+func (i *Instance) makePolicy(o *sobek.Object, c resilience.Config, fallback sobek.Callable, options policyOptions) {
+	p := &jsPolicy{policyOptions: options, instance: i, fallback: fallback}
+	var err error
+	if c.Scope == resilience.VU {
+		p.policy, err = resilience.New(c, resilience.WithBudgets(&i.budgets))
+	} else {
+		p.policy, err = i.module.policy(c)
+	}
+	if err == nil && p.poolSize > 0 {
+		p.pool, err = i.module.pool(c.Name, p.poolSize)
+	}
+	if err != nil {
+		i.typeError("%v", err)
+	}
+	rt := i.host.Runtime()
+	define(rt, o, "name", c.Name)
 	for _, m := range []struct {
-		name   string
-		method string
-		body   bool
+		name, method string
+		body         bool
 	}{
 		{"get", http.MethodGet, false}, {"head", http.MethodHead, false}, {"options", http.MethodOptions, true},
 		{"post", http.MethodPost, true}, {"put", http.MethodPut, true},
 		{"patch", http.MethodPatch, true}, {"del", http.MethodDelete, true},
 	} {
-		p.set(call.This, m.name, func(c sobek.FunctionCall) sobek.Value {
+		define(rt, o, m.name, func(c sobek.FunctionCall) sobek.Value {
 			if m.body {
-				return p.http(m.method, c.Argument(0), c.Argument(1), c.Argument(2))
+				return p.http("policy."+m.name, m.method, c.Argument(0), c.Argument(1), c.Argument(2))
 			}
-			return p.http(m.method, c.Argument(0), nil, c.Argument(1))
+			return p.http("policy."+m.name, m.method, c.Argument(0), nil, c.Argument(1))
 		})
 	}
-	p.set(call.This, "request", func(c sobek.FunctionCall) sobek.Value {
-		return p.http(strings.ToUpper(c.Argument(0).String()), c.Argument(1), c.Argument(2), c.Argument(3))
-	})
-	p.set(call.This, "execute", p.execute)
-	p.set(call.This, "reset", func(sobek.FunctionCall) sobek.Value {
-		policy.Reset()
+	define(rt, o, "request", p.request)
+	define(rt, o, "execute", p.execute)
+	define(rt, o, "executeAsync", p.executeAsync)
+	define(rt, o, "state", p.state)
+	define(rt, o, "reset", func(sobek.FunctionCall) sobek.Value {
+		p.policy.Reset()
 		return sobek.Undefined()
 	})
-	p.set(call.This, "name", policy.Name())
-	p.readable(call.This)
-	return nil
 }
 
-// jsPolicy is a policy as one VU uses it.
-type jsPolicy struct {
-	instance *Instance
-	policy   *resilience.Policy
-	fallback sobek.Callable // nil: the policy has no function of the script's
-	poolSize int            // 0: the VU's own connections
-}
-
-// transport makes the policy's calls.
-func (p *jsPolicy) transport() http.RoundTripper {
-	own := p.instance.host.Transport()
-	if p.poolSize == 0 {
-		return own
-	}
-	shared, err := p.instance.module.pool(p.policy.Name(), p.poolSize, own)
-	if err != nil {
-		p.instance.typeError("%v", err)
-	}
-	return shared.transport
-}
-
-// readable lets a script read the state of the policy's guards.
-func (p *jsPolicy) readable(o *sobek.Object) {
-	p.getter(o, "inflight", func(s resilience.State) any { return s.Inflight })
-	guard := func(name string, has bool, fields map[string]func(resilience.State) any) {
-		if !has {
-			return
-		}
-		g := p.instance.host.Runtime().NewObject()
-		for field, read := range fields {
-			p.getter(g, field, read)
-		}
-		p.set(o, name, g)
-	}
-	type fields = map[string]func(resilience.State) any
+// state is what can be read of the policy's guards now.
+func (p *jsPolicy) state(sobek.FunctionCall) sobek.Value {
+	rt := p.instance.host.Runtime()
 	s := p.policy.State()
-	guard("breaker", s.HasBreaker, fields{"state": func(s resilience.State) any { return s.Breaker.String() }})
-	guard("budget", s.HasBudget, fields{"balance": func(s resilience.State) any { return s.Budget }})
-	guard("bulkhead", s.HasBulkhead, fields{
-		"available": func(s resilience.State) any { return s.Available },
-		"waiting":   func(s resilience.State) any { return s.Waiting },
+	o := rt.NewObject()
+	set(o, "inflight", s.Inflight)
+	guard := func(name string, has bool, describe func(g *sobek.Object)) {
+		if has {
+			g := rt.NewObject()
+			describe(g)
+			set(o, name, g)
+		}
+	}
+	guard("breaker", s.HasBreaker, func(g *sobek.Object) {
+		set(g, "state", s.Breaker.String())
+		set(g, "calls", s.Window.Total)
+		set(g, "failures", s.Window.Failures)
+		set(g, "slow", s.Window.Slow)
 	})
-	guard("throttle", s.HasThrottle, fields{"probability": func(s resilience.State) any { return s.Throttle }})
+	guard("budget", s.HasBudget, func(g *sobek.Object) { set(g, "balance", s.Budget) })
+	guard("bulkhead", s.HasBulkhead, func(g *sobek.Object) {
+		set(g, "available", s.Available)
+		set(g, "waiting", s.Waiting)
+	})
+	guard("throttle", s.HasThrottle, func(g *sobek.Object) { set(g, "probability", s.Throttle) })
+	return o
 }
 
 // takeFallback takes the function out of a definition's fallback, if there is
@@ -138,34 +213,13 @@ func (i *Instance) takeFallback(tree map[string]any) sobek.Callable {
 	return taken
 }
 
-// do makes one request, and pushes its samples.
-func (p *jsPolicy) do(call resilience.Call, key string) (resilience.Report, *recorder) {
-	record := p.instance.recorder(p.policy.Name())
-	request := resilience.Request{Call: call, Observer: record, Key: key}
-	if p.fallback != nil {
-		request.Fallback = func(_ context.Context, last resilience.Result) (any, error) {
-			value, err := p.fallback(sobek.Undefined(), p.instance.cause(last))
-			return value, err
-		}
+// transport makes the policy's calls.
+func (p *jsPolicy) transport() http.RoundTripper {
+	own := p.instance.host.Transport()
+	if p.pool == nil {
+		return own
 	}
-	report := p.policy.Do(record.ctx, request)
-	record.finish(report)
-	return report, record
-}
-
-func (p *jsPolicy) set(o *sobek.Object, name string, value any) {
-	if err := o.DefineDataProperty(name, p.instance.host.Runtime().ToValue(value),
-		sobek.FLAG_FALSE, sobek.FLAG_FALSE, sobek.FLAG_TRUE); err != nil {
-		panic(err)
-	}
-}
-
-func (p *jsPolicy) getter(o *sobek.Object, name string, read func(resilience.State) any) {
-	rt := p.instance.host.Runtime()
-	get := rt.ToValue(func(sobek.FunctionCall) sobek.Value { return rt.ToValue(read(p.policy.State())) })
-	if err := o.DefineAccessorProperty(name, get, nil, sobek.FLAG_FALSE, sobek.FLAG_TRUE); err != nil {
-		panic(err)
-	}
+	return p.pool.like(own)
 }
 
 // calling refuses calls where the host cannot make any.
@@ -175,153 +229,23 @@ func (p *jsPolicy) calling(what string) {
 	}
 }
 
-// http makes one request over HTTP: every attempt in Go, so that a timeout
-// really cancels it.
-func (p *jsPolicy) http(method string, target, body, params sobek.Value) sobek.Value {
-	p.calling("policy." + strings.ToLower(method))
-	request := p.instance.parseRequest(method, target, body, params)
-	transport := p.transport()
-	m := p.instance.module
-	if request.ID = request.Header.Get(httpcall.HeaderRequest); request.ID == "" {
-		request.ID = fmt.Sprintf("%016x-%d", m.run, m.requests.Add(1))
+// tags reads {name: value} into pairs.
+func (i *Instance) tags(what string, value sobek.Value) []string {
+	if isNothing(value) {
+		return nil
 	}
-	call := func(ctx context.Context, a resilience.Attempt) resilience.Result {
-		return httpcall.Do(ctx, transport, a, request)
+	tree, ok := value.Export().(map[string]any)
+	if !ok {
+		i.typeError("%s: tags must be an object of names and values; got %s", what, describe(value))
 	}
-	report, record := p.do(call, method+" "+request.URL)
-	return p.outcome(report, record)
-}
-
-// parseRequest reads the arguments of an HTTP method as k6/http has them.
-func (i *Instance) parseRequest(method string, target, body, params sobek.Value) httpcall.Request {
-	r := httpcall.Request{Method: method, Header: http.Header{"User-Agent": {"retrylab"}}}
-	if isNothing(target) {
-		i.typeError("%s: the URL is missing", strings.ToLower(method))
-	}
-	r.URL = target.String()
-	if !isNothing(body) {
-		switch value := body.Export().(type) {
-		case string:
-			r.Body = []byte(value)
-		case sobek.ArrayBuffer:
-			r.Body = value.Bytes()
-		case map[string]any:
-			form := url.Values{}
-			for key, field := range value {
-				form.Set(key, fmt.Sprint(field))
-			}
-			r.Body = []byte(form.Encode())
-			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	var pairs []string
+	for name, v := range tree {
+		switch v.(type) {
+		case string, bool, int64, float64:
+			pairs = append(pairs, name, fmt.Sprint(v))
 		default:
-			i.typeError("%s: the body must be a string, an ArrayBuffer or an object of form fields; got %s",
-				strings.ToLower(method), describe(body))
+			i.typeError("%s: tags: %s must be a string, a number or a boolean; got %s", what, name, describe(v))
 		}
 	}
-	if !isNothing(params) {
-		i.parseParams(&r, params)
-	}
-	if err := r.Validate(); err != nil {
-		i.typeError("%s: %v", strings.ToLower(method), err)
-	}
-	return r
-}
-
-// parseParams reads the last argument of an HTTP method.
-func (i *Instance) parseParams(r *httpcall.Request, params sobek.Value) {
-	for _, key := range params.ToObject(i.host.Runtime()).Keys() {
-		value := params.ToObject(i.host.Runtime()).Get(key)
-		if key != "headers" {
-			i.typeError("%s: unknown parameter %q; known are: headers", strings.ToLower(r.Method), key)
-		}
-		headers := value.ToObject(i.host.Runtime())
-		for _, name := range headers.Keys() {
-			r.Header.Set(name, headers.Get(name).String())
-		}
-	}
-}
-
-// execute makes one request of any protocol: the attempts are calls of a
-// JavaScript function on the VU's own thread.
-func (p *jsPolicy) execute(c sobek.FunctionCall) sobek.Value {
-	p.calling("policy.execute")
-	attempt, ok := sobek.AssertFunction(c.Argument(0))
-	if !ok {
-		p.instance.typeError("policy.execute takes a function (attempt) => result; got %s", describe(c.Argument(0)))
-	}
-	if p.policy.Hedges() {
-		p.instance.typeError("policy.execute: policy %q hedges, which works for HTTP calls only", p.policy.Name())
-	}
-	rt := p.instance.host.Runtime()
-	var isFailure sobek.Callable
-	if options := c.Argument(1); !isNothing(options) {
-		if isFailure, ok = sobek.AssertFunction(options.ToObject(rt).Get("isFailure")); !ok {
-			p.instance.typeError("policy.execute: isFailure must be a function (result) => boolean")
-		}
-	}
-	var interrupted *sobek.InterruptedError
-	call := func(_ context.Context, a resilience.Attempt) resilience.Result {
-		info := rt.NewObject()
-		set(info, "number", a.Number)
-		set(info, "kind", a.Kind.String())
-		if a.Timeout > 0 {
-			set(info, "timeoutMs", milliseconds(a.Timeout))
-		}
-		value, err := attempt(sobek.Undefined(), info)
-		if err == nil && isFailure != nil {
-			var failed sobek.Value
-			if failed, err = isFailure(sobek.Undefined(), value); err == nil && failed.ToBoolean() {
-				return resilience.Result{Outcome: resilience.Thrown, Value: value, Err: errors.New("isFailure said so")}
-			}
-		}
-		if err != nil {
-			if errors.As(err, &interrupted) {
-				return resilience.Result{Outcome: resilience.Cancelled, Err: err}
-			}
-			return resilience.Result{Outcome: resilience.Thrown, Err: err}
-		}
-		if isFailure != nil {
-			return resilience.Result{Value: value}
-		}
-		return resilience.Result{Outcome: classify(rt, value), Value: value}
-	}
-	// What a function returns belongs to the VU's runtime: a cache keeps it for
-	// that VU alone.
-	report, record := p.do(call, fmt.Sprintf("execute %p", p.instance))
-	if interrupted != nil {
-		panic(interrupted) // the runtime is being stopped: no script code runs any more
-	}
-	return p.outcome(report, record)
-}
-
-// classify is the outcome of what a JavaScript function returned: of a
-// response of k6/http by its status, of anything else OK.
-func classify(rt *sobek.Runtime, value sobek.Value) resilience.Outcome {
-	o, ok := value.(*sobek.Object)
-	if !ok {
-		return resilience.OK
-	}
-	if _, ok := o.Export().(*sobek.Promise); ok {
-		panic(rt.NewTypeError("policy.execute: the function returned a promise, so its outcome is not known yet; give a function that is not async"))
-	}
-	status := o.Get("status")
-	if isNothing(status) {
-		return resilience.OK
-	}
-	code, ok := status.Export().(int64)
-	if !ok {
-		return resilience.OK
-	}
-	if code != 0 {
-		return httpcall.ClassifyStatus(int(code))
-	}
-	// the error codes of k6/http
-	switch e := o.Get("error_code"); {
-	case isNothing(e):
-		return resilience.Connect
-	case e.ToInteger() == 1050:
-		return resilience.Timeout
-	case e.ToInteger() == 1220:
-		return resilience.Reset
-	}
-	return resilience.Connect
+	return pairs
 }

@@ -3,8 +3,7 @@ package jsmodule
 import (
 	"fmt"
 	"net/http"
-
-	"github.com/grafana/sobek"
+	"sync"
 )
 
 // maxConnections bounds what a script can ask for.
@@ -14,57 +13,67 @@ const maxConnections = 100_000
 // service has, where each VU otherwise has connections of its own. A call that
 // finds all of them busy waits for one, and its timeout runs.
 type pool struct {
-	size      int
-	transport *http.Transport
+	size int
+
+	mu        sync.Mutex
+	transport *http.Transport // nil before the first call
 }
 
-// pool returns the pool of the policy of this name, made on its first use as
-// the transport of the VU that asks is.
-func (m *Module) pool(policy string, size int, like http.RoundTripper) (*pool, error) {
+// pool returns the pool of the policy of this name.
+func (m *Module) pool(policy string, size int) (*pool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if p, ok := m.pools[policy]; ok {
 		if p.size != size {
-			return nil, fmt.Errorf("the pool of policy %q has %d connections already", policy, p.size)
+			return nil, fmt.Errorf("the pool of policy %q has %d connections already, not %d: give this policy another name", policy, p.size, size)
 		}
 		return p, nil
 	}
-	transport := new(http.Transport)
-	if t, ok := like.(*http.Transport); ok {
-		transport = t.Clone()
-	}
-	transport.MaxConnsPerHost, transport.MaxIdleConnsPerHost, transport.MaxIdleConns = size, size, 0
-	p := &pool{size: size, transport: transport}
+	p := &pool{size: size}
 	m.pools[policy] = p
 	return p, nil
 }
 
-// poolSize reads the second argument of new Policy: {pool: {maxConnections: n}}.
-// 0: there is none.
-func (i *Instance) poolSize(options sobek.Value) int {
-	if isNothing(options) {
-		return 0
+// like is the pool's transport, which is made for the first call as that of
+// the VU that makes it is.
+func (p *pool) like(own http.RoundTripper) *http.Transport {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.transport == nil {
+		p.transport = new(http.Transport)
+		if t, ok := own.(*http.Transport); ok {
+			p.transport = t.Clone()
+		}
+		p.transport.MaxConnsPerHost, p.transport.MaxIdleConnsPerHost, p.transport.MaxIdleConns = p.size, p.size, 0
 	}
-	const wanted = "new Policy: its second argument is {pool: {maxConnections: n}}"
-	tree, ok := options.Export().(map[string]any)
+	return p.transport
+}
+
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.transport != nil {
+		p.transport.CloseIdleConnections()
+	}
+}
+
+// poolSize reads the option {pool: {maxConnections: n}}.
+func (i *Instance) poolSize(what string, option any) int {
+	body, ok := option.(map[string]any)
 	if !ok {
-		i.typeError("%s; got %s", wanted, describe(options))
+		i.typeError("%s: pool must be an object {maxConnections}; got %s", what, describe(option))
 	}
-	for key := range tree {
-		if key != "pool" {
-			i.typeError("%s; got the key %q", wanted, key)
+	for key := range body {
+		if key != "maxConnections" {
+			i.typeError("%s: pool: unknown key %q; known is maxConnections", what, key)
 		}
 	}
-	if tree["pool"] == nil {
-		return 0
-	}
-	body, ok := tree["pool"].(map[string]any)
-	if !ok || len(body) != 1 {
-		i.typeError("%s", wanted)
-	}
 	size, ok := body["maxConnections"].(int64)
-	if !ok || size < 1 || size > maxConnections {
-		i.typeError("new Policy: pool.maxConnections: %v is not in 1 … %d", body["maxConnections"], maxConnections)
+	if !ok {
+		i.typeError("%s: pool.maxConnections must be a whole number in 1 … %d; got %s", what, maxConnections, describe(body["maxConnections"]))
+	}
+	if size < 1 || size > maxConnections {
+		i.typeError("%s: pool.maxConnections: %d is not in 1 … %d", what, size, maxConnections)
 	}
 	return int(size)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -28,6 +29,9 @@ type Config struct {
 	Seed    uint64 // of the first repetition's servers; each further one has the next
 	Runner  Runner
 	Scripts fs.FS // where the plan's scripts are
+	// Log gets what the runs of a plan that runs once write to stderr. It may
+	// be a terminal, which they see then. Nil: nobody does.
+	Log io.Writer
 	// Hard, if not nil, kills the run in progress when it ends.
 	Hard context.Context
 	// Progress is told of each run as it starts and as it ends. May be nil.
@@ -176,7 +180,13 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 	base := filepath.Join(l.Folder, fileName(r.Number, r.Name(), repetition, l.Mode.Repetitions))
 	record.StartedAt = time.Now()
 	var lastLine string
+	var log io.Writer
+	if l.Plan.Once {
+		log = l.Log
+	}
 	record.ExitCode, lastLine, err = l.Runner.run(ctx, l.Hard, job{
+		once:    l.Plan.Once,
+		log:     log,
 		script:  filepath.Join(l.scripts, filepath.FromSlash(r.Script)),
 		env:     r.environment(at.url()),
 		vus:     l.Mode.VUs,

@@ -29,6 +29,10 @@ type Plan struct {
 	Title        string                  `yaml:"title"`
 	Cancellation downstream.Cancellation `yaml:"cancellation"` // what the server does with a call whose caller is gone
 	Runs         []PlannedRun            `yaml:"runs"`
+
+	// Once says that a run is one iteration of one virtual user, whose log is
+	// shown as it goes, instead of a load: see [OnceMode].
+	Once bool `yaml:"once"`
 }
 
 // PlannedRun is one policy against one failure mode.
@@ -230,6 +234,10 @@ func Modes() []Mode {
 		{Name: "editorial", VUs: 40, Duration: time.Minute, Repetitions: 3},
 	}
 }
+
+// OnceMode is the mode of a plan that runs once. Its duration is the longest
+// that a run may take.
+func OnceMode() Mode { return Mode{Name: "once", VUs: 1, Duration: 5 * time.Minute, Repetitions: 1} }
 
 // LookupMode returns the mode of this name. The error names the known ones.
 func LookupMode(name string) (Mode, error) {

@@ -35,7 +35,9 @@ type job struct {
 	env     []string // NAME=value, for the script
 	vus     int
 	length  time.Duration
-	summary string // path of the summary to be written
+	once    bool      // one iteration, which may take length at the most
+	log     io.Writer // gets what the script logs; nil: it is kept for an error
+	summary string    // path of the summary to be written
 }
 
 func (r Runner) arguments(j job) []string {
@@ -43,7 +45,13 @@ func (r Runner) arguments(j job) []string {
 	args = append(args,
 		"--vus", fmt.Sprint(j.vus), "--duration", j.length.String(),
 		"--summary-export", j.summary, "--summary-trend-stats", trendStats,
-		"--quiet", "--no-color")
+		"--quiet")
+	if j.once {
+		args = append(args, "--iterations", "1")
+	}
+	if j.log == nil {
+		args = append(args, "--no-color")
+	}
 	for _, e := range j.env {
 		args = append(args, "--env", e)
 	}
@@ -67,6 +75,10 @@ func (r Runner) run(ctx, hard context.Context, j job) (exitCode int, lastLine st
 	var log tail
 	cmd := exec.Command(r.Path, r.arguments(j)...)
 	cmd.Stdout, cmd.Stderr = io.Discard, &log
+	if j.log != nil {
+		fmt.Fprintln(&log, "its log is above")
+		cmd.Stderr = j.log
+	}
 	cmd.SysProcAttr = childAttributes()
 	cmd.Env = withoutOptions(os.Environ())
 	cmd.WaitDelay = time.Second // for what it has started to let go of its streams

@@ -8,31 +8,17 @@
 // gives its connection back at once, while the server goes on.
 //
 //   POOL   connections that all virtual users share   (default: each its own)
-import { check, sleep } from 'k6';
-import { Policy, Downstream } from 'k6/x/resilience';
-import { options as shared } from './lib/scenario.js';
+//
+// and what lib/scenario.js reads.
+import { options as shared, scenario } from './lib/scenario.js';
 
 export const options = shared;
 
-const pool = __ENV.POOL ? { maxConnections: Number(__ENV.POOL) } : undefined;
-const policy = new Policy(__ENV.POLICY || 'immediate-retry', { pool });
-const downstream = new Downstream({
-  scenario: 'fixed-delay',
+const { setup, turn, teardown } = scenario('fixed-delay', {
   params: { delay: '400ms' },
-  url: __ENV.BASE_URL,
   cancellation: __ENV.CANCELLATION || 'ignore',
+}, {
+  policy: 'immediate-retry',
+  pool: __ENV.POOL ? { maxConnections: Number(__ENV.POOL) } : undefined,
 });
-
-export function setup() {
-  return { url: downstream.url };
-}
-
-export default function ({ url }) {
-  const outcome = policy.get(`${url}/call`);
-  check(outcome, { 'gave up': (o) => !o.ok });
-  sleep(0.05);
-}
-
-export function teardown() {
-  downstream.record();
-}
+export { setup, turn as default, teardown };

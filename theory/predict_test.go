@@ -19,6 +19,8 @@ func TestFailureProbability(t *testing.T) {
 	fixed := scenario("fixed-delay", map[string]float64{"delay_ms": 220})
 	random := scenario("random-failures", map[string]float64{"delay_ms": 120, "failure_rate": .35})
 	spike := scenario("latency-tail-spike", map[string]float64{"delay_ms": 90, "every": 6, "spike_ms": 650})
+	gray := scenario("gray", map[string]float64{"instances": 5, "delay_ms": 50, "bad_delay_ms": 1000, "bad_failure_rate": .1})
+	payments := scenario("payments", map[string]float64{"delay_ms": 120, "hang_rate": .6, "hang_ms": 30000})
 	for _, c := range []struct {
 		name    string
 		s       theory.Scenario
@@ -34,6 +36,11 @@ func TestFailureProbability(t *testing.T) {
 		{"spike late", spike, 260 * ms, 1.0 / 6},
 		{"spike in time", spike, time.Second, 0},
 		{"all late", spike, 90 * ms, 1},
+		{"bad instance late", gray, 260 * ms, .2},
+		{"bad instance in time", gray, 2 * time.Second, .02},
+		{"good instances late", gray, 50 * ms, 1},
+		{"never answered", payments, 260 * ms, .6},
+		{"answered late", payments, 100 * ms, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, ok := theory.FailureProbability(c.s, c.timeout).Value()
@@ -55,6 +62,9 @@ func TestFailureProbabilityOutsideModel(t *testing.T) {
 		{scenario("random-failures", map[string]float64{"delay_ms": 1, "failure_rate": 35}), "35 is not in 0 to 1"},
 		{scenario("latency-tail-spike", map[string]float64{"delay_ms": 1, "every": 0, "spike_ms": 9}), "every 0 is not at least 1"},
 		{scenario("latency-tail-spike", map[string]float64{"delay_ms": 1, "every": 6}), "spike_ms is not known"},
+		{scenario("gray", map[string]float64{"delay_ms": 1, "instances": 0}), "instances 0 is not at least 1"},
+		{scenario("gray", map[string]float64{"delay_ms": 1, "instances": 2, "bad_delay_ms": 1}), "bad_failure_rate is not known"},
+		{scenario("payments", map[string]float64{"delay_ms": 1, "hang_rate": 2}), "2 is not in 0 to 1"},
 	} {
 		e := theory.FailureProbability(c.s, 260*ms)
 		_, ok := e.Value()

@@ -8,12 +8,13 @@ import (
 	"github.com/retrylab/retrylab/compare"
 )
 
-// CSV writes the columns of compare.Columns under their names, one line a row,
-// with numbers to 6 decimals and missing values empty. Text that a spreadsheet
+// CSV writes the columns of report.Columns under their names, one line a row,
+// with numbers to 6 decimals and missing values empty,
+// and so are differences that are not significant. Text that a spreadsheet
 // would take for a formula gets an apostrophe in front.
 func CSV(w io.Writer, report compare.Report) error {
 	out := csv.NewWriter(w)
-	columns := compare.Columns()
+	columns := report.Columns()
 	record := make([]string, len(columns))
 	for i, c := range columns {
 		record[i] = c.Name
@@ -26,7 +27,7 @@ func CSV(w io.Writer, report compare.Report) error {
 			record[i] = ""
 			if stat := row.Stat(c); c.Kind == compare.Text {
 				record[i] = defuse(row.Text(c))
-			} else if stat.Known() {
+			} else if stat.Known() && !row.NoDifference(c) {
 				record[i] = exact(stat.Value)
 			}
 		}

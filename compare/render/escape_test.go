@@ -3,6 +3,7 @@ package render_test
 import (
 	"encoding/csv"
 	"encoding/json"
+	"encoding/xml"
 	"io"
 	"strings"
 	"testing"
@@ -33,15 +34,70 @@ func TestHTMLEscapesNames(t *testing.T) {
 	for _, name := range []string{
 		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `</title><script>x`, `</style><script>x`, `' onload='x`,
 	} {
-		got := text(t, render.HTML, nasty(name))
-		for _, bad := range []string{"<script", "<img", " onload='", "onerror=alert(1)>"} {
-			require.NotContains(t, got, bad, name)
+		for _, f := range []renderer{render.HTML, diffRenderer(render.DiffHTML)} {
+			got := text(t, f, nasty(name))
+			require.Equal(t, 1, strings.Count(got, "<script"), "only the page's own: %s", name)
+			for _, bad := range []string{"<img", " onload='", "onerror=alert(1)>", "</title><script"} {
+				require.NotContains(t, got, bad, name)
+			}
 		}
 	}
-	got := text(t, render.HTML, nasty("a<b"))
-	require.Contains(t, got, "a&lt;b")
-	for _, name := range []string{"http:", "https:", "//", "url(", "@import"} {
-		require.NotContains(t, got, name, "the page must not ask the network")
+	for _, f := range []renderer{render.HTML, diffRenderer(render.DiffHTML)} {
+		got := text(t, f, nasty("a<b"))
+		require.Contains(t, got, "a&lt;b")
+		for _, name := range []string{"http:", "https:", "//", "url(", "@import"} {
+			require.NotContains(t, got, name, "the page must not ask the network")
+		}
+	}
+}
+
+// diffRenderer renders the diff of a report's runs with themselves.
+func diffRenderer(f func(io.Writer, compare.Diff) error) renderer {
+	return func(w io.Writer, report compare.Report) error {
+		var runs []compare.Run
+		for _, row := range report.Rows {
+			runs = append(runs, row.Runs...)
+		}
+		return f(w, compare.DiffOptions{}.Build(runs, runs, report.Warnings...))
+	}
+}
+
+func TestDiffMarkdownEscapesNames(t *testing.T) {
+	got := text(t, diffRenderer(render.DiffMarkdown), nasty("a|b\nc<script> @team #12 https://x.example"))
+	for _, bad := range []string{"<script", "\nc", "@team", "#12", "://"} {
+		require.NotContains(t, got, bad)
+	}
+	require.Contains(t, got, "a\\|b c&lt;script&gt;")
+}
+
+// A runner of GitHub's takes a line that begins with :: for a command.
+func TestNoLineIsACommandToGitHub(t *testing.T) {
+	table := func(w io.Writer, r compare.Report) error { return render.Table(w, r, render.Options{}) }
+	diff := diffRenderer(func(w io.Writer, d compare.Diff) error { return render.DiffTable(w, d, render.Options{}) })
+	for _, f := range []renderer{render.Markdown, diffRenderer(render.DiffMarkdown), table, diff} {
+		for line := range strings.Lines(text(t, f, nasty("::error::forged"))) {
+			require.False(t, strings.HasPrefix(strings.TrimSpace(line), "::"), line)
+		}
+	}
+	got := text(t, render.Annotations, nasty("a\nb,c:d%0A::error::forged"))
+	require.Equal(t, "::warning title=file left out or incomplete::a b,c:d%250A::error::forged: a b,c:d%250A::error::forged\n", got)
+}
+
+func TestJUnitIsXMLWhateverTheNames(t *testing.T) {
+	name := "<script>]]>&\"\x00\x1b\n=cmd\ufffe"
+	report := nasty(name)
+	report.Checks = []compare.Check{{Gate: name, Row: name, Outcome: compare.Failed}}
+	for _, f := range []renderer{render.JUnit, diffRenderer(render.DiffJUnit)} {
+		got := text(t, f, report)
+		require.NotContains(t, got, "<script")
+		decoder := xml.NewDecoder(strings.NewReader(got))
+		for {
+			_, err := decoder.Token()
+			if err == io.EOF {
+				break
+			}
+			require.NoError(t, err)
+		}
 	}
 }
 
@@ -74,7 +130,10 @@ func TestCSVDefusesFormulas(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, name, records[1][1])
 	}
-	records, err := csv.NewReader(strings.NewReader(text(t, render.CSV, nasty("a\nb")))).ReadAll()
+	records, err := csv.NewReader(strings.NewReader(text(t, diffRenderer(render.DiffCSV), nasty("=1")))).ReadAll()
+	require.NoError(t, err)
+	require.Equal(t, "'=1", records[1][0])
+	records, err = csv.NewReader(strings.NewReader(text(t, render.CSV, nasty("a\nb")))).ReadAll()
 	require.NoError(t, err)
 	require.Equal(t, "a b", records[1][1])
 }

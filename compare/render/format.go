@@ -11,6 +11,9 @@ import (
 // missing stands for a figure that is not known, in tables for people.
 const missing = "-"
 
+// same stands for a difference that is not significant.
+const same = string(compare.Alike)
+
 // cell is the row's value in the column for people, without marks.
 func cell(c compare.Column, row compare.Row) string {
 	if c.Kind == compare.Text {
@@ -20,8 +23,11 @@ func cell(c compare.Column, row compare.Row) string {
 		return missing
 	}
 	stat := row.Stat(c)
-	if !stat.Known() {
+	switch {
+	case !stat.Known():
 		return missing
+	case row.NoDifference(c):
+		return same
 	}
 	return figure(c.Kind, stat.Value)
 }
@@ -35,6 +41,12 @@ func figure(kind compare.Kind, v float64) string {
 		return fixed(v, 3)
 	case compare.PerSecond:
 		return fixed(v, 1)
+	case compare.Points:
+		return signed(fixed(100*v, 1)) + " pt"
+	case compare.Extra:
+		return signed(fixed(v, 3))
+	case compare.Plain:
+		return strconv.FormatFloat(v, 'g', 6, 64)
 	case compare.Millis:
 		if v < 100 {
 			return fixed(v, 1)
@@ -64,6 +76,14 @@ func fixed(v float64, decimals int) string {
 		return strings.TrimPrefix(text, "-")
 	}
 	return text
+}
+
+// signed is the number with a sign, unless it is 0.
+func signed(number string) string {
+	if strings.HasPrefix(number, "-") || strings.Trim(number, "0.") == "" {
+		return number
+	}
+	return "+" + number
 }
 
 // exact is v for programs: to 6 decimals, without trailing zeros.
@@ -96,24 +116,27 @@ func printable(text string) string {
 	}, text)
 }
 
-// heading is the name of a group of rows, and what its scenario was.
-func heading(g compare.Group) (scenario, conditions string) {
-	scenario = printable(g.Scenario)
-	if scenario == "" {
-		scenario = "unknown scenario"
-	}
-	return scenario, printable(g.Conditions)
+// heading is what a group's rows have in common: its title, and in which
+// conditions.
+func heading(g compare.Group) (title, conditions string) {
+	return printable(g.Title), printable(g.Conditions)
 }
 
 // ranges are the ranges of a repeated row's figures in words, for the columns
-// whose repetitions differ.
+// whose repetitions differ, with the interval of the median where it is narrower.
 func ranges(columns []compare.Column, row compare.Row) []string {
 	var parts []string
 	for _, c := range columns {
 		stat := row.Stat(c)
-		if low, high := figure(c.Kind, stat.Low), figure(c.Kind, stat.High); stat.N > 1 && low != high {
-			parts = append(parts, c.Title+" "+low+"–"+high)
+		low, high := figure(c.Kind, stat.Low), figure(c.Kind, stat.High)
+		if stat.N < 2 || low == high {
+			continue
 		}
+		part := c.Title + " " + low + "–" + high
+		if l, h, ok := stat.Interval(); ok && (l > stat.Low || h < stat.High) {
+			part += " [" + figure(c.Kind, l) + ", " + figure(c.Kind, h) + "]"
+		}
+		parts = append(parts, part)
 	}
 	return parts
 }

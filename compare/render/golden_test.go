@@ -49,18 +49,49 @@ func text(t *testing.T, f renderer, report compare.Report) string {
 func TestGolden(t *testing.T) {
 	report := lab(t)
 	for name, f := range renderers() {
+		t.Run(name, func(t *testing.T) { golden(t, name, text(t, f, report)) })
+	}
+}
+
+// A report with gates, a baseline, repetitions and an account by the second.
+func TestGoldenJudged(t *testing.T) {
+	report := judged(t)
+	all := renderers()
+	all["comparison.junit.xml"], all["comparison.github"] = render.JUnit, render.Annotations
+	for name, f := range all {
+		name = strings.Replace(name, "comparison", "judged", 1)
+		t.Run(name, func(t *testing.T) { golden(t, name, text(t, f, report)) })
+	}
+}
+
+func TestGoldenDiff(t *testing.T) {
+	diff := changed(t)
+	for name, f := range map[string]func(io.Writer, compare.Diff) error{
+		"diff.txt": func(w io.Writer, d compare.Diff) error { return render.DiffTable(w, d, render.Options{}) },
+		"diff.csv": render.DiffCSV, "diff.md": render.DiffMarkdown, "diff.json": render.DiffJSON, "diff.html": render.DiffHTML,
+		"diff.junit.xml": render.DiffJUnit, "diff.github": render.DiffAnnotations,
+	} {
 		t.Run(name, func(t *testing.T) {
-			got := text(t, f, report)
-			path := filepath.Join("testdata", name)
-			if *update {
-				require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-			}
-			want, err := os.ReadFile(path)
-			require.NoError(t, err)
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("differs from %s (-want +got), run with -update if that is meant:\n%s", path, diff)
-			}
+			var b bytes.Buffer
+			require.NoError(t, f(&b, diff))
+			golden(t, name, b.String())
+			require.ErrorIs(t, f(failing{}, diff), io.ErrClosedPipe)
+			require.NoError(t, f(io.Discard, compare.Diff{}))
 		})
+	}
+}
+
+// golden compares with a file, and writes it first with -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("differs from %s (-want +got), run with -update if that is meant:\n%s", path, diff)
 	}
 }
 

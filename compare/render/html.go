@@ -1,7 +1,9 @@
 package render
 
 import (
-	_ "embed"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -10,43 +12,90 @@ import (
 	"github.com/retrylab/retrylab/compare"
 )
 
-//go:embed page.html
-var pageSource string
+//go:embed page.html diff.html parts.html page.css page.js
+var pageFiles embed.FS
 
-// HTML writes one self-contained page: the columns of compare.Summary, two plots
-// (amplification by policy, and success against amplification), the notes, and
-// all of compare.Columns. It needs no network and no script, follows the
-// reader's light or dark colour scheme, and can be printed.
+// HTML writes one self-contained page: the tables of the report, four plots
+// (amplification by policy, success against amplification, goodput and calls in
+// flight over time, rejections), the gates, the notes, and all of the report's
+// columns. It asks nothing of the network, follows the reader's light or dark
+// colour scheme, and can be printed. Its script only sorts and explains: without
+// it all is there to be read.
 func HTML(w io.Writer, report compare.Report) error {
-	page, err := template.New("page").Parse(pageSource)
+	return writePage(w, "page.html", newPage(report))
+}
+
+// writePage executes one of the page templates.
+func writePage(w io.Writer, name string, data any) error {
+	page, err := template.ParseFS(pageFiles, name, "parts.html")
 	if err != nil {
 		return fmt.Errorf("parsing the page: %w", err)
 	}
-	return page.Execute(w, newPage(report))
+	return page.ExecuteTemplate(w, name, data)
+}
+
+// frame is what all pages have.
+type frame struct {
+	Title, Setting string
+	Style          template.CSS
+	Script         template.JS
+	ScriptHash     string // the only script that the page may run
+	Notes          []compare.Note
+	Warnings       []compare.Warning
+	Columns        []compare.Column // explained at the end
+}
+
+func newFrame(title, setting string) frame {
+	style, script := embedded("page.css"), embedded("page.js")
+	sum := sha256.Sum256([]byte(script))
+	return frame{
+		Title: title, Setting: printable(setting), Style: template.CSS(style), Script: template.JS(script),
+		ScriptHash: "sha256-" + base64.StdEncoding.EncodeToString(sum[:]),
+	}
+}
+
+// embedded is a file that is there since the program was built.
+func embedded(name string) string {
+	data, err := pageFiles.ReadFile(name)
+	if err != nil {
+		panic(err)
+	}
+	return string(data)
 }
 
 // columnsByName are the columns of files.
 type columnsByName map[string]compare.Column
 
-// SpanRest is how many columns of the summary are behind the first.
-func (p page) SpanRest() int { return len(p.Summary) - 1 }
-
-// page is what the template draws.
+// page is what the template of a report draws.
 type page struct {
-	Title, Setting string
-	Summary        []compare.Column
-	Groups         []pageGroup
-	Bars           []bars
-	Scatter        scatter
-	Notes          []compare.Note
-	Warnings       []compare.Warning
-	Columns        []compare.Column
-	Rows           []pageRow
+	frame
+	Gates      []pageGate
+	Tables     []pageTable
+	Bars       []bars
+	Scatter    scatter
+	Times      []times
+	Rejections rejections
+	Rows       []pageRow
 }
 
+type pageGate struct {
+	Gate, Sign, Word, Class, Count string
+	Why                            []string
+}
+
+type pageTable struct {
+	// Title is empty for the first table, Name never.
+	Title, Name, Legend string
+	Columns             []compare.Column
+	Groups              []pageGroup
+}
+
+// SpanRest is how many columns are behind the first.
+func (t pageTable) SpanRest() int { return len(t.Columns) - 1 }
+
 type pageGroup struct {
-	Scenario, Conditions string
-	Rows                 []pageRow
+	Title, Conditions string
+	Rows              []pageRow
 }
 
 type pageRow struct {
@@ -56,47 +105,78 @@ type pageRow struct {
 }
 
 type pageCell struct {
-	Text string
+	// Text is what is read, Value what the column is sorted by.
+	Text, Value string
 	// Words is whether the cell holds words, and Head whether it names its row.
 	Words, Head bool
 	Marks       []int
 }
 
 func newPage(report compare.Report) page {
-	p := page{
-		Title: "Retry Lab comparison", Setting: printable(report.Setting),
-		Summary: compare.Summary(), Columns: compare.Columns(),
-		Notes: report.Notes, Warnings: report.Warnings,
-	}
+	title := "Retry Lab comparison"
 	if len(report.Labs) > 0 {
-		p.Title += ": " + printable(strings.Join(report.Labs, ", "))
+		title += ": " + printable(strings.Join(report.Labs, ", "))
+	}
+	p := page{frame: newFrame(title, report.Setting)}
+	p.Columns, p.Notes, p.Warnings = report.Columns(), report.Notes, report.Warnings
+	for _, g := range gateResults(report.Checks) {
+		p.Gates = append(p.Gates, newPageGate(g))
+	}
+	for _, table := range report.Tables() {
+		p.Tables = append(p.Tables, newPageTable(report, table))
+	}
+	for _, row := range report.Rows {
+		p.Rows = append(p.Rows, newPageRow(p.Columns, row))
 	}
 	byName := columnsByName{}
 	for _, c := range p.Columns {
 		byName[c.Name] = c
 	}
-	for _, group := range report.Groups() {
-		g := pageGroup{}
-		g.Scenario, g.Conditions = heading(group)
-		for _, row := range group.Rows {
-			g.Rows = append(g.Rows, newPageRow(p.Summary, row, "policy"))
-		}
-		p.Groups = append(p.Groups, g)
-	}
-	for _, row := range report.Rows {
-		p.Rows = append(p.Rows, newPageRow(p.Columns, row, "policy_scenario"))
-	}
 	p.Bars, p.Scatter = barPlots(report, byName), scatterPlot(report, byName)
+	p.Times, p.Rejections = timePlots(report), rejectionsPlot(report)
 	return p
 }
 
-// newPageRow fills a row whose column of the name head names it.
-func newPageRow(columns []compare.Column, row compare.Row, head string) pageRow {
+func newPageGate(g gateResult) pageGate {
+	out := pageGate{Gate: printable(g.gate), Sign: g.sign(), Word: "failed", Class: "bad", Count: g.count()}
+	switch g.outcome() {
+	case compare.Passed:
+		out.Word, out.Class = "passed", "good"
+	case compare.Undecided:
+		out.Word, out.Class = "too few repetitions", "soft"
+	}
+	for _, c := range g.checks {
+		if c.Outcome != compare.Passed {
+			out.Why = append(out.Why, printable(why(c)))
+		}
+	}
+	return out
+}
+
+func newPageTable(report compare.Report, table compare.Table) pageTable {
+	out := pageTable{Title: printable(table.Title), Name: "Summary", Legend: table.Legend, Columns: table.Columns}
+	if table.Title != "" {
+		out.Name = out.Title
+	}
+	for _, group := range report.Groups() {
+		g := pageGroup{}
+		g.Title, g.Conditions = heading(group)
+		for _, row := range group.Rows {
+			g.Rows = append(g.Rows, newPageRow(table.Columns, row))
+		}
+		out.Groups = append(out.Groups, g)
+	}
+	return out
+}
+
+func newPageRow(columns []compare.Column, row compare.Row) pageRow {
 	out := pageRow{}
 	for _, c := range columns {
-		out.Cells = append(out.Cells, pageCell{
-			Text: cell(c, row), Words: c.Kind == compare.Text, Head: c.Name == head, Marks: row.Marks(c),
-		})
+		one := pageCell{Text: cell(c, row), Words: c.Kind == compare.Text, Head: c.Head, Marks: row.Marks(c)}
+		if s := row.Stat(c); s.Known() {
+			one.Value = exact(s.Value)
+		}
+		out.Cells = append(out.Cells, one)
 	}
 	if parts := ranges(columns, row); len(parts) > 0 {
 		out.Ranges = fmt.Sprintf("median of %d: %s", len(row.Runs), strings.Join(parts, " · "))

@@ -14,39 +14,71 @@ const Schema = "retrylab/comparison/1"
 // JSON writes the report as one object: schema, labs, setting, columns (name,
 // title, unit and meaning), rows, notes and warnings. A row has a key for each
 // column, null for a missing value, and "ranges" with n, low and high of the
-// figures of repeated runs. It ends with a newline.
+// figures of repeated runs, and the 95 % "interval" of the median from 6 on. With
+// gates it has "gates" too. It ends with a newline.
 func JSON(w io.Writer, report compare.Report) error {
-	columns := compare.Columns()
-	type column struct {
-		Name  string `json:"name"`
-		Title string `json:"title"`
-		Unit  string `json:"unit"`
-		Doc   string `json:"doc"`
-	}
+	columns := report.Columns()
 	out := object{
 		{"schema", Schema},
 		{"labs", filled(report.Labs)},
 		{"setting", report.Setting},
 	}
-	described := make([]column, len(columns))
-	for i, c := range columns {
-		described[i] = column{c.Name, c.Title, c.Unit, c.Doc}
+	if report.Baseline != "" {
+		out = append(out, field{"baseline", report.Baseline})
 	}
 	rows := make([]object, len(report.Rows))
 	for i, row := range report.Rows {
 		rows[i] = jsonRow(columns, row)
 	}
-	notes := filled(report.Notes)
-	for i := range notes {
-		notes[i].Runs = filled(notes[i].Runs)
+	out = append(out, field{"columns", jsonColumns(columns)}, field{"rows", rows})
+	if len(report.Checks) > 0 {
+		out = append(out, field{"gates", jsonGates(report.Checks)})
 	}
-	out = append(out, field{"columns", described}, field{"rows", rows}, field{"notes", notes}, field{"warnings", filled(report.Warnings)})
+	return writeJSON(w, append(out, field{"notes", jsonNotes(report.Notes)}, field{"warnings", filled(report.Warnings)}))
+}
+
+func writeJSON(w io.Writer, out object) error {
 	data, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {
 		return err
 	}
 	_, err = w.Write(append(data, '\n'))
 	return err
+}
+
+func jsonColumns(columns []compare.Column) []object {
+	out := make([]object, len(columns))
+	for i, c := range columns {
+		out[i] = object{{"name", c.Name}, {"title", c.Title}, {"unit", c.Unit}, {"doc", c.Doc}}
+	}
+	return out
+}
+
+func jsonNotes(notes []compare.Note) []compare.Note {
+	notes = filled(notes)
+	for i := range notes {
+		notes[i].Runs = filled(notes[i].Runs)
+	}
+	return notes
+}
+
+func jsonGates(checks []compare.Check) []object {
+	out := make([]object, len(checks))
+	for i, c := range checks {
+		out[i] = object{
+			{"gate", c.Gate}, {"row", c.Row}, {"outcome", c.Outcome}, {"metric", c.Metric}, {"operator", c.Op},
+			{"limit", json.Number(exact(c.Limit))}, {"value", number(c.Stat)}, {"repetitions", c.Stat.N},
+		}
+	}
+	return out
+}
+
+// number is the figure's median, or nil if it is missing.
+func number(s compare.Stat) any {
+	if !s.Known() {
+		return nil
+	}
+	return json.Number(exact(s.Value))
 }
 
 func jsonRow(columns []compare.Column, row compare.Row) object {
@@ -57,18 +89,26 @@ func jsonRow(columns []compare.Column, row compare.Row) object {
 		switch {
 		case c.Kind == compare.Text && row.Text(c) != "":
 			out = append(out, field{c.Name, row.Text(c)})
-		case c.Kind == compare.Text || !stat.Known():
+		case c.Kind == compare.Text || !stat.Known() || row.NoDifference(c):
 			out = append(out, field{c.Name, nil})
 		default:
 			out = append(out, field{c.Name, json.Number(exact(stat.Value))})
 		}
 		if stat.N > 1 {
-			ranges = append(ranges, field{c.Name, object{
-				{"n", stat.N}, {"low", json.Number(exact(stat.Low))}, {"high", json.Number(exact(stat.High))},
-			}})
+			ranges = append(ranges, field{c.Name, jsonRange(stat)})
 		}
 	}
 	return append(out, field{"ranges", ranges})
+}
+
+// jsonRange is how a figure ranges; it has an interval if the repetitions are
+// enough for one.
+func jsonRange(s compare.Stat) object {
+	out := object{{"n", s.N}, {"low", json.Number(exact(s.Low))}, {"high", json.Number(exact(s.High))}}
+	if low, high, ok := s.Interval(); ok {
+		out = append(out, field{"interval", []json.Number{json.Number(exact(low)), json.Number(exact(high))}})
+	}
+	return out
 }
 
 // filled is a copy of the slice that encodes as [] when empty.

@@ -20,35 +20,56 @@ func Markdown(w io.Writer, report compare.Report) error {
 	if report.Setting != "" {
 		fmt.Fprintf(&b, "%s\n\n", escape(report.Setting))
 	}
-	for _, group := range report.Groups() {
-		markdownGroup(&b, group, compare.Summary())
-	}
-	if report.Wasteful() {
-		b.WriteString("## The server's work\n\n")
+	for _, table := range report.Tables() {
+		if table.Title != "" {
+			fmt.Fprintf(&b, "## %s\n\n", escape(table.Title))
+		}
 		for _, group := range report.Groups() {
-			markdownGroup(&b, group, compare.Work())
+			markdownGroup(&b, group, table.Columns)
 		}
 	}
-	for _, note := range report.Notes {
+	markdownGates(&b, report.Checks)
+	markdownNotes(&b, report.Notes, report.Warnings)
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func markdownGates(b *bytes.Buffer, checks []compare.Check) {
+	if len(checks) > 0 {
+		b.WriteString("## Gates\n\n")
+	}
+	for _, g := range gateResults(checks) {
+		fmt.Fprintf(b, "- %s %s, %s\n", g.sign(), escape(g.gate), g.count())
+		for _, c := range g.checks {
+			if c.Outcome != compare.Passed {
+				fmt.Fprintf(b, "  - %s\n", escape(why(c)))
+			}
+		}
+	}
+	if len(checks) > 0 {
+		b.WriteString("\n")
+	}
+}
+
+func markdownNotes(b *bytes.Buffer, notes []compare.Note, warnings []compare.Warning) {
+	for _, note := range notes {
 		b.WriteString("- ")
 		if note.Mark > 0 {
 			b.WriteString(superscript([]int{note.Mark}) + " ")
 		}
 		b.WriteString(escape(note.Text) + "\n")
 	}
-	if len(report.Warnings) > 0 {
+	if len(warnings) > 0 {
 		b.WriteString("\n**Files left out or incomplete**\n\n")
 	}
-	for _, warning := range report.Warnings {
+	for _, warning := range warnings {
 		b.WriteString("- " + escape(warning.String()) + "\n")
 	}
-	_, err := w.Write(b.Bytes())
-	return err
 }
 
 func markdownGroup(b *bytes.Buffer, group compare.Group, columns []compare.Column) {
-	scenario, conditions := heading(group)
-	fmt.Fprintf(b, "### %s\n\n", escape(scenario))
+	title, conditions := heading(group)
+	fmt.Fprintf(b, "### %s\n\n", escape(title))
 	if conditions != "" {
 		fmt.Fprintf(b, "%s\n\n", escape(conditions))
 	}
@@ -111,6 +132,9 @@ func escape(text string) string {
 		}
 	}
 	out := b.String()
+	if strings.HasPrefix(out, ":") {
+		out = "<!-- -->" + out // a line that begins with :: is a command to GitHub's runners
+	}
 	// Bare addresses would become links.
 	out = strings.ReplaceAll(out, "://", ":<!-- -->//")
 	return strings.ReplaceAll(out, "www.", "www<!-- -->.")

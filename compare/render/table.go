@@ -29,14 +29,16 @@ func Table(w io.Writer, report compare.Report, opts Options) error {
 	}
 	t := table{opts: opts}
 	t.title(report)
-	t.rows(report, compare.Summary(), legend)
-	if report.Wasteful() {
-		t.line("")
-		t.line(t.style(bold, "The server's work"))
-		t.line("")
-		t.rows(report, compare.Work(), workLegend)
+	for _, table := range report.Tables() {
+		if table.Title != "" {
+			t.line("")
+			t.line(t.style(bold, printable(table.Title)))
+			t.line("")
+		}
+		t.rows(report, table.Columns, table.Legend)
 	}
-	t.notes(report)
+	t.gates(report.Checks)
+	t.notes(report.Notes, report.Warnings)
 	_, err := w.Write(t.out.Bytes())
 	return err
 }
@@ -56,18 +58,12 @@ func (t *table) rows(report compare.Report, columns []compare.Column, legend str
 	t.wrap(legend, " ", " ", dim)
 }
 
-// legend explains the headings of the table.
-const legend = "seen: measured · model: expected if attempts fail independently · " +
-	"calls/req.: amplification · in flight: most at once"
-
-// workLegend explains the headings of the table of the server's work.
-const workLegend = "work: shares of the server's busy time · residual: for callers that had left · " +
-	"duplicate: for requests answered already · notice: until the server knew that a caller had left"
-
 // The styles of the table, as ANSI codes.
 const (
 	bold   = "1"
 	dim    = "2"
+	red    = "31"
+	green  = "32"
 	yellow = "33"
 )
 
@@ -87,18 +83,22 @@ func (t *table) style(code, text string) string {
 }
 
 func (t *table) line(text string) {
+	if strings.HasPrefix(strings.TrimLeft(text, " "), "::") {
+		text = "·" + text // at the start of a line it would be a command to GitHub's runners
+	}
 	t.out.WriteString(strings.TrimRight(text, " "))
 	t.out.WriteByte('\n')
 }
 
-// measure finds the widths of the columns, and cuts the policies' to the width.
+// measure finds the widths of the columns, and cuts the one that names the rows to
+// the width.
 func (t *table) measure(report compare.Report) {
 	t.widths, t.slots = make([]int, len(t.columns)), make([]int, len(t.columns))
-	policy, total := 0, 0
+	head, total := 0, 0
 	for i, c := range t.columns {
 		t.widths[i] = utf8.RuneCountInString(c.Short)
-		if c.Name == "policy" {
-			policy = i
+		if c.Head {
+			head = i
 		}
 		if t.groupEnd(i) == i+1 && (i == 0 || t.columns[i-1].Group != c.Group) { // a group of one
 			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(c.Group))
@@ -122,7 +122,7 @@ func (t *table) measure(report compare.Report) {
 		total += t.full(i)
 	}
 	if over := total - t.opts.Width; over > 0 {
-		t.widths[policy] = max(12, t.widths[policy]-over)
+		t.widths[head] = max(12, t.widths[head]-over)
 	}
 }
 
@@ -228,11 +228,34 @@ func (t *table) group(group compare.Group) {
 	}
 }
 
-func (t *table) notes(report compare.Report) {
-	if len(report.Notes) > 0 {
+// gates writes what became of the gates, and why for those that did not pass.
+func (t *table) gates(checks []compare.Check) {
+	if len(checks) > 0 {
+		t.line("")
+		t.line(t.style(bold, "Gates"))
+	}
+	for _, g := range gateResults(checks) {
+		style := green
+		switch g.outcome() {
+		case compare.Failed:
+			style = red
+		case compare.Undecided:
+			style = yellow
+		}
+		t.wrap(printable(g.gate)+"  "+t.style(dim, g.count()), " "+t.style(style, g.sign())+" ", "   ", "")
+		for _, c := range g.checks {
+			if c.Outcome != compare.Passed {
+				t.wrap(printable(why(c)), "     ", "     ", "")
+			}
+		}
+	}
+}
+
+func (t *table) notes(notes []compare.Note, warnings []compare.Warning) {
+	if len(notes) > 0 {
 		t.line("")
 	}
-	for _, note := range report.Notes {
+	for _, note := range notes {
 		bullet := " · "
 		if note.Mark > 0 {
 			mark := superscript([]int{note.Mark})
@@ -240,10 +263,10 @@ func (t *table) notes(report compare.Report) {
 		}
 		t.wrap(printable(note.Text), bullet, "   ", "")
 	}
-	if len(report.Warnings) > 0 {
+	if len(warnings) > 0 {
 		t.line("")
 	}
-	for _, warning := range report.Warnings {
+	for _, warning := range warnings {
 		t.wrap(printable(warning.String()), t.style(yellow, " ! "), "   ", "")
 	}
 }

@@ -18,19 +18,28 @@ export const options = {
   summaryTrendStats: ['avg', 'min', 'med', 'max', 'p(90)', 'p(95)', 'p(99)', 'count'],
 };
 
-// scenario makes the functions of a script that runs against this failure mode.
-export function scenario(name) {
-  const policy = new Policy(__ENV.POLICY || 'jitter');
+/**
+ * scenario makes the functions of a script that runs against this failure mode.
+ *
+ * @param {string} name
+ * @param {Partial<import('k6/x/resilience').DownstreamOptions>} [more] of the server
+ * @param {{ policy?: string } & import('k6/x/resilience').PolicyOptions} [use] the policy where POLICY names none, and its options
+ */
+export function scenario(name, more = {}, use = {}) {
+  const { policy: usual = 'jitter', ...choices } = use;
+  const policy = new Policy(__ENV.POLICY || usual, choices);
   const downstream = new Downstream({
     scenario: name,
     url: __ENV.BASE_URL,
     seed: Number(__ENV.SEED || 1),
     cancellation: 'mid-work', // as the published experiment interrupted the calls it gave up
+    ...more,
   });
   return {
     setup() {
       return { url: downstream.url };
     },
+    /** @param {{ url: string }} data */
     turn({ url }) {
       const outcome = policy.get(`${url}/call`);
       check(outcome, { served: (o) => o.ok });

@@ -1,0 +1,96 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// gates says which gates saw nothing, and which could not be decided.
+func (n *noter) gates() {
+	var blind, few []string
+	for _, c := range n.report.Checks {
+		what := fmt.Sprintf("%q", c.Gate)
+		if c.Row != "" {
+			what += " at " + c.Row
+		} else {
+			what += " at any row"
+		}
+		switch c.Outcome {
+		case NoData:
+			blind = append(blind, what)
+		case Undecided:
+			few = append(few, fmt.Sprintf("%s (%d of %d)", what, c.Stat.N, c.Needed))
+		}
+	}
+	if len(blind) > 0 {
+		n.add("vacuous-gate", nil, nil, nil, "A gate that saw no data has failed: %s.", list(blind))
+	}
+	if len(few) > 0 {
+		n.add("undecided-gate", nil, nil, nil, "Too few repetitions to decide a gate: %s.", list(few))
+	}
+}
+
+// baseline marks the differences that repetitions are too few to tell from
+// chance, and names the rows that have nothing to be compared with.
+func (n *noter) baseline() {
+	if n.report.Baseline == "" {
+		return
+	}
+	var few, alone []string
+	var rows []int
+	for i, row := range n.rows {
+		change, ok := row.changes["extra_success"]
+		switch {
+		case ok && change.TooFew:
+			few, rows = append(few, row.short()), append(rows, i)
+		case !ok && !row.isPolicy(n.report.Baseline):
+			alone = append(alone, row.short())
+		}
+	}
+	columns := []string{"extra_success", "extra_calls", "extra_success_per_extra_call"}
+	if len(few) > 0 {
+		n.add("baseline-too-few", few, rows, columns,
+			"Too few repetitions to tell the difference to the baseline from chance: it takes 4 of each.")
+	}
+	if len(alone) > 0 {
+		n.add("baseline-missing", alone, nil, nil, "No row of %s to compare with in the lab and scenario of %s.", n.report.Baseline, list(alone))
+	}
+}
+
+// short is the row's number, or else its name.
+func (r Row) short() string {
+	if number := r.number(); number != "" {
+		return number
+	}
+	return r.Name
+}
+
+// olderThanPlan tells labs whose runs are not those of their plan as it is now.
+func (n *noter) olderThanPlan(plan func(name string) map[int]string) {
+	if plan == nil {
+		return
+	}
+	var seen, parts []string
+	for _, row := range n.rows {
+		setup := row.Runs[0].Setup
+		if setup == nil || row.Number == 0 {
+			continue
+		}
+		now := plan(setup.Plan)
+		if now == nil || now[row.Number] == row.Name {
+			continue
+		}
+		if !slices.Contains(seen, row.Lab) {
+			seen = append(seen, row.Lab)
+		}
+		is := "no run"
+		if name := now[row.Number]; name != "" {
+			is = name
+		}
+		parts = append(parts, fmt.Sprintf("%s %s is %s now", row.number(), row.Name, is))
+	}
+	if len(parts) > 0 {
+		n.add("older-than-plan", nil, nil, nil, "The plan has changed since %s was run: %s.", list(seen), strings.Join(parts, "; "))
+	}
+}

@@ -1,0 +1,2 @@
+/** The console of k6. */
+declare const console: Record<'log' | 'debug' | 'info' | 'warn' | 'error', (...values: unknown[]) => void>;
