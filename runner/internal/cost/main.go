@@ -2,7 +2,7 @@
 // and peak memory of the whole process. With -k6 it runs the same script on k6
 // too, in turns, and prints the ratios.
 //
-//	make bench-runner K6=/path/to/k6
+//	K6=/path/to/k6 make bench-runner
 //
 // It fails where a target is missed: at most half of k6's CPU time and memory,
 // and memory that ten times the samples raise by at most a tenth.
