@@ -32,9 +32,6 @@ const conformanceScripts = "../runner/testdata/conformance"
 //
 // Scripts find a server of their own at BASE_URL, see [conformanceServer].
 func TestConformance(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts a process for each script")
-	}
 	k6 := os.Getenv("K6")
 	server := httptest.NewServer(conformanceServer())
 	defer server.Close()

@@ -15,7 +15,7 @@ import (
 )
 
 type runCmd struct {
-	Script string `arg:"" help:"The script: a .js or .ts file."`
+	Script string `arg:"" help:"The script: a .js or .ts file, or - for one from stdin."`
 
 	Vus        *int           `short:"u" help:"Virtual users."`
 	Duration   *time.Duration `short:"d" help:"How long iterations are started for."`
@@ -90,7 +90,7 @@ func (c runCmd) Run(s *session) error {
 	}
 	config := runner.Config{
 		Resilience: jsmodule.New(policies),
-		Script:     c.Script, Env: c.Env, Environ: os.Environ(),
+		Script:     c.Script, Stdin: os.Stdin, Env: c.Env, Environ: os.Environ(),
 		Overrides: overrides, Seed: c.Seed, PoissonArrivals: c.Arrivals == "poisson",
 		Out: c.Out, SummaryExport: c.SummaryExport, SummarySketches: c.SummarySketches,
 		SummaryMode: summary.Mode(c.SummaryMode), NewMachineReadableSummary: c.NewMachineReadableSummary,

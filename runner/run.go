@@ -29,6 +29,7 @@ const (
 	collectEvery   = 50 * time.Millisecond
 	thresholdEvery = 2 * time.Second
 	gaugeEvery     = time.Second
+	manyTagSets    = 100_000               // k6 warns of as many time series
 	tooLate        = 10 * time.Millisecond // for a start: latencies are worse than measured
 )
 
@@ -89,7 +90,7 @@ func (r *run) all() (*Result, error) {
 
 // prepare loads the script and settles the options.
 func (r *run) prepare() error {
-	src, err := newSource(r.cfg.Script, r.cfg.FS)
+	src, err := newSource(r.cfg.Script, r.cfg.FS, r.cfg.Stdin)
 	if err != nil {
 		return fail(InvalidConfig, err)
 	}
@@ -422,10 +423,16 @@ func (r *run) tags() *metrics.TagSet {
 	return tags
 }
 
-// emitVUs returns what emits the gauges of virtual users.
+// emitVUs returns what emits the gauges of virtual users. It also warns of tags
+// that take too many values.
 func (r *run) emitVUs() func() {
 	buffer, b, tags := r.shared.Engine.NewBuffer(), r.shared.Builtin, r.tags()
+	most := manyTagSets
 	return func() {
+		if n := r.shared.Registry.TagSets(); n >= most {
+			most *= 2
+			r.log.Warnf("there are %d different sets of tags, which are all kept: give requests to many URLs one name (tags: {name}, or http.url)", n)
+		}
 		at, status := time.Now().UnixNano(), r.status()
 		buffer.Push(r.hard,
 			metrics.Sample{Metric: b.VUs, Tags: tags, Time: at, Value: float64(status.Active)},

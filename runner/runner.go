@@ -23,8 +23,10 @@ import (
 // Config is what to run, and where its output goes.
 type Config struct {
 	// Script is the script's path: relative to the working directory or, where
-	// FS is set, to its root.
+	// FS is set, to its root. The path - is a script that is read from Stdin.
 	Script string
+	// Stdin is where the script - comes from; nil means that - is a file's name.
+	Stdin io.Reader
 	// FS is where the script and what it imports and opens are read from; nil
 	// means the files of the operating system.
 	FS fs.FS

@@ -50,15 +50,14 @@ export const options = { scenarios: {
   a: { executor: 'per-vu-iterations', vus: 2, iterations: 2, maxDuration: '1s', gracefulStop: '0s' },
   b: { executor: 'per-vu-iterations', vus: 2, iterations: 2, startTime: '1s' },
 } };
-export default function () { console.log(exec.scenario.name, exec.vu.idInInstance <= 2, exec.vu.iterationInInstance >= exec.vu.iterationInScenario, exec.vu.iterationInScenario); }
+export default function () { console.log(exec.scenario.name, exec.vu.idInInstance <= 2, exec.vu.iterationInInstance >= exec.vu.iterationInScenario, exec.vu.iterationInScenario, exec.instance.vusInitialized); }
 `)
 	require.NoError(t, out.Err)
 	sort.Strings(out.Console)
 	assert.Equal(t, []string{
-		"a true true 0", "a true true 0", "a true true 1", "a true true 1",
-		"b true true 0", "b true true 0", "b true true 1", "b true true 1",
+		"a true true 0 2", "a true true 0 2", "a true true 1 2", "a true true 1 2",
+		"b true true 0 2", "b true true 0 2", "b true true 1 2", "b true true 1 2",
 	}, out.Console)
-	assert.Equal(t, 2.0, value(out, "vus_max", "max"))
 }
 
 func TestDroppedIterationsAreSampled(t *testing.T) {

@@ -171,3 +171,19 @@ func TestARejectionBelongsToItsIteration(t *testing.T) {
 	require.NoError(t, out.Err)
 	assert.EqualValues(t, 2, out.Result.Threw)
 }
+
+func TestAScriptMayComeFromStdin(t *testing.T) {
+	out := scripttest.Run(t, "", scripttest.WithFiles(map[string]string{"lib/l.js": "export const x = 7;"}), func(c *runner.Config) {
+		c.Script, c.Stdin = "-", strings.NewReader("import { x } from './lib/l.js'; export default function () { console.log(x); }")
+	})
+	require.NoError(t, out.Err)
+	assert.Equal(t, []string{"7"}, out.Console)
+}
+
+func TestTooManyTagsAreWarnedOf(t *testing.T) {
+	out := scripttest.Run(t, `import { Counter } from 'k6/metrics'; import { sleep } from 'k6';
+		const c = new Counter('mine');
+		export default function () { for (let i = 0; i < 100_000; i++) c.add(1, { i: String(i) }); sleep(1.2); }`)
+	require.NoError(t, out.Err)
+	assert.Contains(t, strings.Join(out.Log, "\n"), "different sets of tags, which are all kept: give requests to many URLs one name")
+}

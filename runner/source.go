@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -15,9 +17,26 @@ type source struct {
 	read   func(path string) ([]byte, error)
 }
 
-func newSource(script string, fsys fs.FS) (source, error) {
+// newSource finds the script. The name - is one that comes from stdin; what it
+// imports and opens is relative to the working directory.
+func newSource(script string, fsys fs.FS, stdin io.Reader) (source, error) {
 	if script == "" {
-		return source{}, fmt.Errorf("no script was named")
+		return source{}, errors.New("no script was named")
+	}
+	if script == "-" && stdin != nil {
+		text, err := io.ReadAll(stdin)
+		if err != nil {
+			return source{}, fmt.Errorf("read the script from stdin: %w", err)
+		}
+		src, err := newSource("stdin.js", fsys, nil)
+		files, name := src.read, src.script
+		src.read = func(p string) ([]byte, error) {
+			if p == name {
+				return text, nil
+			}
+			return files(p)
+		}
+		return src, err
 	}
 	if fsys != nil {
 		return source{

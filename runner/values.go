@@ -140,7 +140,7 @@ func ParseDuration(s string) (time.Duration, error) {
 func texts(v any) ([]string, error) {
 	switch v := v.(type) {
 	case string:
-		var out []string
+		out := []string{} // not nil: an empty list was given
 		for _, s := range strings.Split(v, ",") {
 			if s = strings.TrimSpace(s); s != "" {
 				out = append(out, s)

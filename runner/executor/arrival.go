@@ -200,12 +200,13 @@ func (c curve) at(n float64) (time.Duration, bool) {
 }
 
 // Run starts the iterations, and gives what runs at the end the graceful stop.
+// Where it has fallen behind it ends all the same, and drops what was due.
 func (e ArrivalRate) Run(ctx context.Context, s *Scenario) {
 	begun := time.Now()
 	end := begun.Add(e.Length())
 	running, stop := context.WithDeadline(ctx, end.Add(e.GracefulStop))
 	defer stop()
-	d := &dispatcher{scenario: s, running: running, due: make(chan time.Time, max(e.MaxVUs, 1))}
+	d := &dispatcher{scenario: s, ctx: ctx, running: running, due: make(chan time.Time, max(e.MaxVUs, 1))}
 	for range e.PreAllocatedVUs {
 		v, ok := s.Pool.Get(ctx)
 		if !ok {
@@ -237,6 +238,10 @@ func (e ArrivalRate) Run(ctx context.Context, s *Scenario) {
 		if !sleepUntil(ctx, begun.Add(at)) {
 			break
 		}
+		if time.Since(end) > overrun && at < e.Length() {
+			s.drop(1 + rest(next)) // it has fallen behind, and its time is over
+			break
+		}
 		if d.start(begun.Add(at)) {
 			continue
 		}
@@ -260,10 +265,23 @@ func (e ArrivalRate) Run(ctx context.Context, s *Scenario) {
 	d.crew.Wait()
 }
 
+// overrun is how long after its end an executor that has fallen behind starts
+// what was due before: long enough for a machine that is late for a moment.
+const overrun = 100 * time.Millisecond
+
+// rest is how many arrivals are left.
+func rest(next func() (time.Duration, bool)) (n int64) {
+	for _, ok := next(); ok; _, ok = next() {
+		n++
+	}
+	return n
+}
+
 // dispatcher hands iterations to virtual users that are idle.
 type dispatcher struct {
 	scenario *Scenario
-	running  context.Context
+	ctx      context.Context // of the run
+	running  context.Context // ends with it, or with the graceful stop
 	idle     atomic.Int64
 	due      chan time.Time // holds no more than there are idle ones
 	crew     sync.WaitGroup
@@ -279,6 +297,9 @@ func (d *dispatcher) employ(v VU) {
 		defer v.Deactivate()
 		for due := range d.due {
 			if d.running.Err() != nil {
+				if d.ctx.Err() == nil {
+					s.drop(1)
+				}
 				continue
 			}
 			s.arrive(time.Since(due))

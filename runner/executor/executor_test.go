@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -41,6 +42,9 @@ func (s *sleeper) Deactivate() { s.active = false }
 
 func (s *sleeper) Iterate() Outcome {
 	s.starts = append(s.starts, time.Since(s.begin))
+	if s.takes == 0 {
+		return Done
+	}
 	t := time.NewTimer(s.takes)
 	defer t.Stop()
 	select {
@@ -51,23 +55,24 @@ func (s *sleeper) Iterate() Outcome {
 	}
 }
 
-// pool is a pool of sleepers.
+// pool is a pool of sleepers. It lends the one that came back last.
 type pool struct {
 	begin  time.Time
 	takes  time.Duration
 	make   time.Duration // how long making one takes; below 0: it fails
 	mu     sync.Mutex
 	all    []*sleeper
-	free   chan VU
+	free   []VU
+	tokens chan struct{} // one for each that is free
 	out    atomic.Int64
 	most   atomic.Int64
 	inTime atomic.Int64 // virtual users that had to be waited for
 }
 
 func newPool(planned int, takes time.Duration) *pool {
-	p := &pool{begin: time.Now(), takes: takes, free: make(chan VU, 10_000)}
+	p := &pool{begin: time.Now(), takes: takes, tokens: make(chan struct{}, 10_000)}
 	for range planned {
-		p.free <- p.one()
+		p.give(p.one())
 	}
 	return p
 }
@@ -83,11 +88,15 @@ func (p *pool) one() *sleeper {
 func (p *pool) Get(ctx context.Context) (VU, bool) {
 	begin := time.Now()
 	select {
-	case v := <-p.free:
+	case <-p.tokens:
 		if time.Since(begin) > 0 {
 			p.inTime.Add(1)
 		}
 		p.most.Store(max(p.most.Load(), p.out.Add(1)))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		v := p.free[len(p.free)-1]
+		p.free = p.free[:len(p.free)-1]
 		return v, true
 	case <-ctx.Done():
 		return nil, false
@@ -103,7 +112,14 @@ func (p *pool) Make(context.Context) (VU, error) {
 	return p.one(), nil
 }
 
-func (p *pool) Put(v VU) { p.out.Add(-1); p.free <- v }
+func (p *pool) Put(v VU) { p.out.Add(-1); p.give(v) }
+
+func (p *pool) give(v VU) {
+	p.mu.Lock()
+	p.free = append(p.free, v)
+	p.mu.Unlock()
+	p.tokens <- struct{}{}
+}
 
 // starts are those of all iterations, in order.
 func (p *pool) starts() (out []time.Duration) {
@@ -197,6 +213,17 @@ func TestPerVUIterationsAreTheSameForEach(t *testing.T) {
 	})
 }
 
+// Once a virtual user that was done at once took the place of one that had not
+// begun.
+func TestEachOfTheVirtualUsersRunsItsIterations(t *testing.T) {
+	for range 50 {
+		p := run(t.Context(), t, PerVUIterations{VUs: 20, Each: 3, MaxDuration: time.Hour}, 0)
+		for i, v := range p.all {
+			require.Len(t, v.starts, 3, "user %d", i)
+		}
+	}
+}
+
 func TestRunEndsWithItsContext(t *testing.T) {
 	stages := []Stage{{time.Hour, 2}}
 	for _, c := range []struct {
@@ -242,8 +269,7 @@ func (*thrower) Iterate() Outcome { return Threw }
 
 func TestIterationsThatThrowAreCounted(t *testing.T) {
 	p := run(t.Context(), t, SharedIterations{VUs: 1, Total: 3, MaxDuration: time.Hour}, 0, func(p *play) {
-		<-p.free
-		p.free <- &thrower{}
+		p.free[0] = &thrower{}
 	})
 	assert.EqualValues(t, 3, p.Iterations())
 	assert.EqualValues(t, 3, p.Threw())
@@ -345,6 +371,69 @@ func TestArrivalsWithoutAVirtualUserAreDropped(t *testing.T) {
 		p = run(t.Context(), t, e, takes, func(p *play) { p.make = -1 })
 		assert.EqualValues(t, 20, p.Iterations())
 		assert.Equal(t, logrus.ErrorLevel, p.log.AllEntries()[0].Level)
+	})
+}
+
+func TestArrivalRateInterruptsAfterTheGracefulStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := constantRate(2, 2*sec, 4)
+		e.GracefulStop = 3 * sec
+		p := run(t.Context(), t, e, time.Hour)
+		assert.EqualValues(t, 4, p.Interrupted())
+		assert.Zero(t, p.dropped)
+		assert.Equal(t, 5*sec, p.took)
+	})
+}
+
+// Once an executor that had fallen behind worked on through all that was due.
+func TestAnExecutorThatFallsBehindEndsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := func(p *play) {
+			drop := p.Dropped
+			p.Dropped = func(n int64) { drop(n); time.Sleep(sec) } // a machine that does not keep up
+		}
+		p := run(t.Context(), t, constantRate(100, 3*sec, 1), 10*sec, slow)
+		assert.EqualValues(t, 300, p.dropped+p.Iterations(), "what was due is said")
+		assert.EqualValues(t, 1, p.Iterations())
+		assert.Equal(t, 10*sec, p.took)
+
+		p = run(t.Context(), t, constantRate(100, 3*sec, 1), 900*time.Millisecond, slow)
+		assert.EqualValues(t, 300, p.dropped+p.Iterations())
+		late := p.Lateness()
+		assert.EqualValues(t, p.Iterations(), late.Starts)
+		assert.Greater(t, late.Max, 900*time.Millisecond, "and how late it started what it did start")
+	})
+}
+
+func TestIterationsOfARunThatIsInterruptedAreNotDropped(t *testing.T) {
+	for _, e := range []Executor{
+		SharedIterations{VUs: 1, Total: 100, MaxDuration: time.Hour},
+		PerVUIterations{VUs: 1, Each: 100, MaxDuration: time.Hour},
+		constantRate(1, time.Hour, 5),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+			defer cancel()
+			p := run(ctx, t, e, sec)
+			assert.Zero(t, p.dropped, e.Describe())
+		})
+	}
+}
+
+func TestPoissonArrivalsOfSegmentsHaveTheirShares(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		total := 0
+		for i, text := range []string{"0:1/4", "1/4:1/2", "1/2:1"} {
+			segment, err := ParseSegment(text)
+			require.NoError(t, err)
+			e := constantRate(200, 100*sec, 400)
+			e.Poisson = rand.New(rand.NewPCG(3, uint64(i)))
+			n := len(run(t.Context(), t, e.In(segment), time.Millisecond).starts())
+			want := 20_000 * segment.Share()
+			assert.InDelta(t, want, n, 4.5*math.Sqrt(want), text)
+			total += n
+		}
+		assert.InDelta(t, 20_000, total, 4.5*math.Sqrt(20_000))
 	})
 }
 

@@ -104,13 +104,19 @@ func (s *Scenario) crew(ctx context.Context, users int, length, grace time.Durat
 	running, stop := context.WithDeadline(ctx, end.Add(grace))
 	defer stop()
 	may := func() bool { return time.Now().Before(end) && running.Err() == nil }
-	var wg sync.WaitGroup
+	// All are taken before the first one begins: it could be done, and be taken
+	// a second time in the place of another.
+	var vus []VU
 	for range users {
+		v, ok := s.Pool.Get(ctx)
+		if !ok {
+			break
+		}
+		vus = append(vus, v)
+	}
+	var wg sync.WaitGroup
+	for _, v := range vus {
 		wg.Go(func() {
-			v, ok := s.Pool.Get(ctx)
-			if !ok {
-				return
-			}
 			defer s.Pool.Put(v)
 			v.Activate(running, s)
 			defer v.Deactivate()

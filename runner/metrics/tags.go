@@ -47,6 +47,13 @@ func (t *tagTable) intern(tags []Tag) *TagSet {
 	return s
 }
 
+// TagSets is how many different sets of tags there have been. None is forgotten.
+func (r *Registry) TagSets() int {
+	r.tags.mu.Lock()
+	defer r.tags.mu.Unlock()
+	return len(r.tags.sets)
+}
+
 // With is the set with this tag added or replaced.
 func (s *TagSet) With(key, value string) *TagSet {
 	tag := Tag{Key: key, Value: value}

@@ -54,30 +54,43 @@ func (c *client) batch(call sobek.FunctionCall) sobek.Value {
 	return out
 }
 
-// together makes the requests that are not nil, in their order and as many at
-// once as the options allow.
+// together makes the requests that are not nil.
 func (c *client) together(requests []*request, results []*result) {
 	set := c.vu.Settings()
-	hosts := make(map[string]chan struct{})
-	for _, r := range requests {
-		if r != nil && set.BatchPerHost > 0 && hosts[r.req.URL.Host] == nil {
-			hosts[r.req.URL.Host] = make(chan struct{}, set.BatchPerHost)
+	hosts := make([]string, len(requests))
+	for i, r := range requests {
+		if r != nil {
+			hosts[i] = r.req.URL.Host
 		}
 	}
-	do := func(i int) {
-		if host := hosts[requests[i].req.URL.Host]; host != nil {
-			host <- struct{}{}
-			defer func() { <-host }()
+	atOnce(hosts, set.Batch, set.BatchPerHost, func(i int) {
+		if requests[i] != nil {
+			results[i] = requests[i].do()
 		}
-		results[i] = requests[i].do()
+	})
+}
+
+// atOnce calls do for each of the hosts, in their order and as many at once as
+// all and perHost allow; 0 for the latter bounds nothing.
+func atOnce(hosts []string, all, perHost int, do func(i int)) {
+	places := make(map[string]chan struct{})
+	for _, host := range hosts {
+		if perHost > 0 && places[host] == nil {
+			places[host] = make(chan struct{}, perHost)
+		}
 	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(set.Batch, len(requests)) {
+	for range min(all, len(hosts)) {
 		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(requests); i = int(next.Add(1)) - 1 {
-				if requests[i] != nil {
-					do(i)
+			for i := int(next.Add(1)) - 1; i < len(hosts); i = int(next.Add(1)) - 1 {
+				place := places[hosts[i]]
+				if place != nil {
+					place <- struct{}{}
+				}
+				do(i)
+				if place != nil {
+					<-place
 				}
 			}
 		})

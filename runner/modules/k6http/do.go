@@ -322,12 +322,6 @@ func (c *client) tags(k tagKey) *metrics.TagSet {
 	system := c.vu.Settings().SystemTags
 	t := k.base
 	add := func(key, value string) { t = system.Add(t, key, value) }
-	if name, ok := t.Get("name"); ok {
-		add("url", name) // the user's name keeps the number of series low
-	} else {
-		add("name", k.url)
-		add("url", k.url)
-	}
 	add("method", k.method)
 	add("status", strconv.Itoa(k.status))
 	if k.errText != "" {
@@ -347,6 +341,13 @@ func (c *client) tags(k tagKey) *metrics.TagSet {
 	}
 	if k.judged {
 		add("expected_response", strconv.FormatBool(k.expected))
+	}
+	// What may be different in every request comes last: each step is kept.
+	if name, ok := t.Get("name"); ok {
+		add("url", name) // the user's name keeps the number of series low
+	} else {
+		add("name", k.url)
+		add("url", k.url)
 	}
 	if len(c.tagCache) < mostTags {
 		c.tagCache[k] = t
