@@ -58,14 +58,6 @@ func plain(v reflect.Value) any {
 		return value.String()
 	case *executor.Segment:
 		return value.String()
-	case *TLSVersions:
-		return map[string]string{"min": value.Min, "max": value.Max}
-	case []TLSAuth:
-		out := make([]map[string]string, len(value))
-		for i, auth := range value {
-			out[i] = map[string]string{"cert": auth.Cert, "key": auth.Key}
-		}
-		return out
 	case map[string][]thresholds.Spec:
 		out := make(map[string][]any, len(value))
 		for name, specs := range value {

@@ -1,6 +1,13 @@
 package runner
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/retrylab/retrylab/runner/modules"
+)
+
+var _ modules.Run = (*run)(nil)
 
 // enter moves the run to a phase and reports it.
 func (r *run) enter(p Phase) {
@@ -50,3 +57,28 @@ func (r *run) reportProgress() (stop func()) {
 	r.report()
 	return every(r.cfg.ProgressInterval, r.report)
 }
+
+// Options are those in force, with the scenarios that they amount to.
+func (r *run) Options() (json.RawMessage, error) { return r.options.JSON() }
+
+// Status is how far the run is.
+func (r *run) Status() (modules.RunStatus, bool) {
+	at := r.begun.Load()
+	if at == 0 {
+		return modules.RunStatus{}, false
+	}
+	s := r.status()
+	return modules.RunStatus{
+		Duration: time.Since(time.Unix(0, at)), Iterations: s.Iterations, Interrupted: s.Interrupted, Active: s.Active, VUs: s.Ready,
+	}, true
+}
+
+// Abort ends the iterations.
+func (r *run) Abort(reason string) {
+	if r.abort != nil { // nothing runs before
+		r.abort(&modules.Aborted{Reason: reason})
+	}
+}
+
+// Fail marks the run as failed.
+func (r *run) Fail() { r.failed.Store(true) }

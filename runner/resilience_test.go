@@ -3,6 +3,7 @@ package runner_test
 import (
 	"fmt"
 	"io/fs"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
@@ -150,4 +151,54 @@ func TestAsyncRequestsHaveTheTagsOfTheirGroup(t *testing.T) {
 		}`)
 	require.NoError(t, out.Err)
 	assert.Empty(t, out.Result.UnseenThresholds)
+}
+
+// Once the end of the scenario was told to the server as the caller's deadline.
+func TestEndOfAScenarioIsNoDeadlineOfARequest(t *testing.T) {
+	told := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		told <- r.Header.Get("X-Envoy-Expected-Rq-Timeout-Ms")
+	}))
+	defer server.Close()
+	out := scripttest.Run(t, `import { Policy } from 'k6/x/resilience';
+		export const options = { scenarios: { s: { executor: 'per-vu-iterations', maxDuration: '1m' } } };
+		const bare = new Policy({ name: 'bare', guards: [] });
+		const timed = new Policy({ name: 'timed', guards: [{ timeout: '2s' }] });
+		export function setup() { bare.get(__ENV.BASE_URL); }
+		export default async function () {
+			bare.get(__ENV.BASE_URL);
+			timed.get(__ENV.BASE_URL);
+			console.log(bare.execute((attempt) => 'timeoutMs' in attempt).result);
+			console.log((await bare.executeAsync(async (attempt) => 'timeoutMs' in attempt)).result);
+			console.log(timed.execute((attempt) => attempt.timeoutMs).result);
+		}`, func(c *runner.Config) { c.Env = map[string]string{"BASE_URL": server.URL} })
+	require.NoError(t, out.Err)
+	close(told)
+	var all []string
+	for text := range told {
+		all = append(all, text)
+	}
+	assert.Equal(t, []string{"", "", "2000"}, all, "of setup, and of the two requests")
+	assert.Equal(t, []string{"false", "false", "2000"}, out.Console)
+}
+
+// Once a retry whose wait ended after the scenario was dropped at once, so that
+// the last seconds of a run had no retries.
+func TestWaitBeyondTheEndOfAScenarioLastsUntilThen(t *testing.T) {
+	for name, call := range map[string]string{
+		"execute":      `waiting.execute(() => { throw 1; });`,
+		"executeAsync": `await waiting.executeAsync(async () => { throw 1; });`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := scripttest.Run(t, `import { Policy } from 'k6/x/resilience';
+				export const options = { scenarios: { s: { executor: 'constant-vus', vus: 2, duration: '1s', gracefulStop: '0s' } } };
+				const waiting = new Policy({ name: 'w', guards: [{ retry: { backoff: { initial: '10s' } } }] });
+				export default async function () { `+call+` }`)
+			require.NoError(t, out.Err)
+			assert.EqualValues(t, 2, out.Result.Interrupted)
+			assert.Zero(t, out.Result.Iterations)
+			assert.Equal(t, 2.0, value(out, "resilience_attempts", "count"))
+		})
+	}
 }

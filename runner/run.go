@@ -1,14 +1,10 @@
 package runner
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -173,63 +169,6 @@ func (r *run) settle(env Options) error {
 	}
 	r.shared.Tags = o.Tags
 	return nil
-}
-
-// plan makes the scenarios of the segment.
-func (r *run) plan() error {
-	plan, err := r.options.Plan()
-	if err != nil {
-		return fail(InvalidConfig, err)
-	}
-	r.seed = rand.Uint64()
-	if r.cfg.Seed != nil {
-		r.seed = *r.cfg.Seed
-	}
-	r.shared.Segment = or(r.options.ExecutionSegment, executor.Segment{})
-	r.shared.MinIteration = or(r.options.MinIterationDuration, 0)
-	var steps [][]executor.Step
-	for _, p := range plan {
-		exec := cmp.Or(p.Exec, "default")
-		if !r.first.Has(exec) {
-			if exec == "default" {
-				return fail(ScriptException, errors.New("the script exports no default function: want `export default function () { … }`"))
-			}
-			return fail(InvalidConfig, fmt.Errorf("scenarios.%s.exec: the script exports no function %q", p.Name, exec))
-		}
-		if arrivals, ok := p.Executor.(executor.ArrivalRate); ok && r.cfg.PoissonArrivals {
-			arrivals.Poisson = rand.New(rand.NewPCG(r.seed, hash(p.Name+r.shared.Segment.String())))
-			p.Executor = arrivals
-		}
-		e := p.Executor.In(r.shared.Segment)
-		demand := executor.Shift(e.Plan(), p.StartTime)
-		if _, most := executor.Peak(demand); most == 0 {
-			r.log.Warnf("scenario %s: segment %s has no virtual user of it", p.Name, r.shared.Segment)
-			continue
-		}
-		steps = append(steps, demand)
-		s := &executor.Scenario{
-			Name: p.Name, Exec: exec, Env: p.Env, Tags: p.Tags, StartTime: p.StartTime,
-			Executor: e, Segment: r.shared.Segment, Log: r.log,
-		}
-		s.Dropped = r.emitDropped(s)
-		r.scenarios = append(r.scenarios, s)
-	}
-	r.planned, _ = executor.Peak(steps...)
-	r.most = r.planned
-	for _, demand := range steps {
-		further := 0
-		for _, step := range demand {
-			further = max(further, step.Unplanned)
-		}
-		r.most += further // none of them is unmade
-	}
-	return nil
-}
-
-func hash(text string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(text))
-	return h.Sum64()
 }
 
 // execute runs setup, the iterations, teardown and the summary.
@@ -412,93 +351,4 @@ func (e endedEarly) Unwrap() error { return e.cause }
 
 func (r *run) interrupted() error {
 	return fail(InterruptedRun, endedEarly{context.Cause(r.ctx)})
-}
-
-// tags are those of what the run itself samples.
-func (r *run) tags() *metrics.TagSet {
-	tags := r.shared.Registry.Root()
-	for k, v := range r.options.Tags {
-		tags = tags.With(k, v)
-	}
-	return tags
-}
-
-// emitVUs returns what emits the gauges of virtual users. It also warns of tags
-// that take too many values.
-func (r *run) emitVUs() func() {
-	buffer, b, tags := r.shared.Engine.NewBuffer(), r.shared.Builtin, r.tags()
-	most := manyTagSets
-	return func() {
-		if n := r.shared.Registry.TagSets(); n >= most {
-			most *= 2
-			r.log.Warnf("there are %d different sets of tags, which are all kept: give requests to many URLs one name (tags: {name}, or http.url)", n)
-		}
-		at, status := time.Now().UnixNano(), r.status()
-		buffer.Push(r.hard,
-			metrics.Sample{Metric: b.VUs, Tags: tags, Time: at, Value: float64(status.Active)},
-			metrics.Sample{Metric: b.VUsMax, Tags: tags, Time: at, Value: float64(status.Ready)},
-		)
-	}
-}
-
-// emitDropped returns what emits the iterations that a scenario dropped.
-func (r *run) emitDropped(s *executor.Scenario) func(int64) {
-	buffer := r.shared.Engine.NewBuffer()
-	return func(n int64) {
-		tags := r.tags()
-		for k, v := range s.Tags {
-			tags = tags.With(k, v)
-		}
-		tags = r.shared.Settings.SystemTags.Add(tags, "scenario", s.Name)
-		buffer.Push(r.hard, metrics.Sample{
-			Metric: r.shared.Builtin.DroppedIterations, Tags: tags, Time: time.Now().UnixNano(), Value: float64(n),
-		})
-	}
-}
-
-// Options are those in force, with the scenarios that they amount to.
-func (r *run) Options() (json.RawMessage, error) { return r.options.JSON() }
-
-// Status is how far the run is.
-func (r *run) Status() (modules.RunStatus, bool) {
-	at := r.begun.Load()
-	if at == 0 {
-		return modules.RunStatus{}, false
-	}
-	s := r.status()
-	return modules.RunStatus{
-		Duration: time.Since(time.Unix(0, at)), Iterations: s.Iterations, Interrupted: s.Interrupted, Active: s.Active, VUs: s.Ready,
-	}, true
-}
-
-// Abort ends the iterations.
-func (r *run) Abort(reason string) {
-	if r.abort != nil { // nothing runs before
-		r.abort(&modules.Aborted{Reason: reason})
-	}
-}
-
-// Fail marks the run as failed.
-func (r *run) Fail() { r.failed.Store(true) }
-
-// every calls f at an interval on a goroutine of its own, until stop.
-func every(interval time.Duration, f func()) (stop func()) {
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		t := time.NewTicker(interval)
-		defer t.Stop()
-		for {
-			select {
-			case <-t.C:
-				f()
-			case <-quit:
-				return
-			}
-		}
-	}()
-	return func() {
-		close(quit)
-		<-done
-	}
 }
