@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -188,7 +189,7 @@ func (l *Loader) find(from, specifier string) (sobek.CyclicModuleRecord, error) 
 	}
 	name, err := resolvePath(from, specifier)
 	if err != nil {
-		return nil, fmt.Errorf("import of %q in %s: %w", specifier, or(from, "the script"), err)
+		return nil, fmt.Errorf("import of %q in %s: %w", specifier, cmp.Or(from, "the script"), err)
 	}
 	l.mu.Lock()
 	known, ok := l.sources[name]
@@ -208,7 +209,7 @@ func (l *Loader) find(from, specifier string) (sobek.CyclicModuleRecord, error) 
 		if errors.Is(err, fs.ErrNotExist) {
 			err = errors.New("no such file")
 		}
-		return nil, fmt.Errorf("import of %q in %s: %s: %w", specifier, or(from, "the script"), name, err)
+		return nil, fmt.Errorf("import of %q in %s: %s: %w", specifier, cmp.Or(from, "the script"), name, err)
 	}
 	return l.source(name, src)
 }

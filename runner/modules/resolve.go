@@ -99,11 +99,3 @@ func resolvePath(from, specifier string) (string, error) {
 	}
 	return path.Join("/", path.Dir(from), specifier), nil
 }
-
-// or is s, or instead where s is empty.
-func or(s, instead string) string {
-	if s == "" {
-		return instead
-	}
-	return s
-}

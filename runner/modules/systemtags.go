@@ -3,6 +3,8 @@ package modules
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/retrylab/retrylab/runner/metrics"
 )
@@ -14,18 +16,17 @@ type SystemTags map[string]bool
 
 // NewSystemTags is the set of these names. Its error names every unknown one.
 func NewSystemTags(names []string) (SystemTags, error) {
+	known := append(metrics.DefaultSystemTags(), "iter", "vu", "ip")
 	set := make(SystemTags, len(names))
 	var faults []error
 	for _, name := range names {
-		switch name {
-		case "proto", "subproto", "status", "method", "url", "name", "group", "check", "error", "error_code",
-			"tls_version", "scenario", "service", "expected_response", "iter", "vu", "ip":
+		switch {
+		case slices.Contains(known, name):
 			set[name] = true
-		case "ocsp_status":
+		case name == "ocsp_status":
 			faults = append(faults, fmt.Errorf("%q is not in the built-in runner; use a k6 build (see README)", name))
 		default:
-			faults = append(faults, fmt.Errorf("%q is no system tag: want some of proto, subproto, status, method, url, name, "+
-				"group, check, error, error_code, tls_version, scenario, service, expected_response, iter, vu, ip", name))
+			faults = append(faults, fmt.Errorf("%q is no system tag: want some of %s", name, strings.Join(known, ", ")))
 		}
 	}
 	return set, errors.Join(faults...)
@@ -34,7 +35,7 @@ func NewSystemTags(names []string) (SystemTags, error) {
 // Has says whether samples get the tag.
 func (s SystemTags) Has(name string) bool {
 	if s == nil {
-		return name != "iter" && name != "vu" && name != "ip"
+		return name != "ip" && !metrics.IsSystemMetadata(name)
 	}
 	return s[name]
 }

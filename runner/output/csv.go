@@ -102,7 +102,7 @@ type rows struct {
 }
 
 func newCSV(columns []string, stamp func(time.Time) string) *rows {
-	columns = slices.DeleteFunc(slices.Clone(columns), isMetadata)
+	columns = slices.DeleteFunc(slices.Clone(columns), metrics.IsSystemMetadata)
 	slices.Sort(columns)
 	return &rows{columns: columns, stamp: stamp, tags: make(cached[[]string])}
 }
@@ -132,7 +132,7 @@ func (r *rows) cells(tags *metrics.TagSet) []string {
 		switch {
 		case ok:
 			out[i] = t.Value
-		case isMetadata(t.Key):
+		case metrics.IsSystemMetadata(t.Key):
 			metadata = append(metadata, t.Key+"="+t.Value)
 		case !isSystemTag(t.Key):
 			extra = append(extra, t.Key+"="+t.Value)

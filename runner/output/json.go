@@ -56,7 +56,7 @@ func (j *ndjson) write(w *bufio.Writer, s *metrics.Sample) {
 func tail(set *metrics.TagSet) []byte {
 	tags, metadata := make(map[string]string), make(map[string]string)
 	for _, t := range set.Tags() {
-		if isMetadata(t.Key) {
+		if metrics.IsSystemMetadata(t.Key) {
 			metadata[t.Key] = t.Value
 		} else {
 			tags[t.Key] = t.Value

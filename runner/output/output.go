@@ -35,7 +35,7 @@ type Params struct {
 	// Thresholds are told by json, by metric key.
 	Thresholds map[string][]thresholds.Spec
 	// SystemTags are the tags with a column of their own in csv; nil means
-	// [DefaultSystemTags].
+	// [metrics.DefaultSystemTags].
 	SystemTags []string
 	// Log gets a warning about samples that an output cannot hold.
 	Log logrus.FieldLogger
@@ -88,7 +88,7 @@ func (p Params) open(arg string) (*file, error) {
 		}
 		columns := p.SystemTags
 		if columns == nil {
-			columns = DefaultSystemTags()
+			columns = metrics.DefaultSystemTags()
 		}
 		return openFile(p.Stdout, c.file, c.flush, newCSV(columns, c.stamp))
 	}
@@ -198,23 +198,9 @@ func (c cached[T]) get(tags *metrics.TagSet, of func(*metrics.TagSet) T) T {
 	return v
 }
 
-// DefaultSystemTags are the system tags that samples carry unless the option
-// systemTags says otherwise, in order.
-func DefaultSystemTags() []string {
-	return []string{
-		"check", "error", "error_code", "expected_response", "group", "method", "name", "proto",
-		"scenario", "service", "status", "subproto", "tls_version", "url",
-	}
-}
-
-// isSystemTag says whether k6 has a system tag of that name, other than those
-// of isMetadata.
+// isSystemTag says whether k6 has a system tag of that name among the tags.
 func isSystemTag(name string) bool {
-	return name == "ip" || name == "ocsp_status" || slices.Contains(DefaultSystemTags(), name)
+	return name == "ip" || name == "ocsp_status" || slices.Contains(metrics.DefaultSystemTags(), name)
 }
-
-// isMetadata says whether k6 sets a system tag of that name apart from the
-// tags: these differ from sample to sample.
-func isMetadata(name string) bool { return name == "iter" || name == "vu" }
 
 func known[V any](m map[string]V) string { return strings.Join(slices.Sorted(maps.Keys(m)), ", ") }

@@ -328,7 +328,7 @@ func FuzzWrittenSamplesAreRead(f *testing.F) {
 		}
 		text.Reset()
 		w.Reset(&text)
-		c := newCSV(DefaultSystemTags(), timeFormats()["unix_nano"])
+		c := newCSV(metrics.DefaultSystemTags(), timeFormats()["unix_nano"])
 		c.begin(w)
 		c.write(w, &samples[0])
 		require.NoError(t, w.Flush())
@@ -349,7 +349,7 @@ func BenchmarkAdd(b *testing.B) {
 			m, err := r.Register("http_req_duration", metrics.Trend, metrics.Time)
 			require.NoError(b, err)
 			tags := r.Root()
-			for _, k := range DefaultSystemTags() {
+			for _, k := range metrics.DefaultSystemTags() {
 				tags = tags.With(k, "value of "+k)
 			}
 			o, err := Open(Params{Args: []string{arg}, Stdout: io.Discard})
