@@ -81,7 +81,7 @@ func TestNetworkOptionsNameEveryFault(t *testing.T) {
 		TLSCipherSuites: []string{"ROT13"}, TLSAuth: []TLSAuth{{Cert: "c", Key: "k"}}, RPS: p(-1),
 	}.Validate()
 	for _, want := range []string{
-		`httpDebug: "loud" is none of headers, full`, `systemTags: "ocsp_status" is not in the built-in runner; use a k6 build (see README)`, `"typo" is no system tag: want some of proto`,
+		`httpDebug: "loud" is none of headers, full`, `systemTags: "ocsp_status" is not in the built-in runner; use a k6 build (see README)`, `"typo" is no system tag: want some of check, error`,
 		`hosts: "b.test" is no IP address with or without a port`, `hosts: "a*b" is no host name`, `blockHostnames: "a b" is no host name`,
 		`blacklistIPs: "10.0.0.1" is no range of addresses: want one like "10.0.0.0/8"`, `tlsVersion: min "tls1.3" is newer than max "tls1.2"`,
 		`tlsCipherSuites: "ROT13" is no cipher suite`, "tlsAuth[0]: tls: failed to find any PEM data",
