@@ -2,6 +2,7 @@ package jsmodule
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/grafana/sobek"
@@ -43,11 +44,24 @@ func (p *jsPolicy) executeAsync(c sobek.FunctionCall) sobek.Value {
 	done := make(chan struct{})
 	vu.last = func() error {
 		<-done // for a VU that was stopped: the request ends at once then
-		if result := report.Result; vu.ctx.Err() != nil && result.Outcome != resilience.OK && !result.Degraded {
-			result.Outcome = resilience.Cancelled
-			return reject(i.cause(result, report.Attempts))
+		var end *sobek.Object
+		settle := resolve
+		err := i.guarded(func() {
+			if result := report.Result; vu.ctx.Err() != nil && result.Outcome != resilience.OK && !result.Degraded {
+				result.Outcome = resilience.Cancelled
+				end, settle = i.cause(result, report.Attempts), reject
+				return
+			}
+			end = p.outcome(report, record)
+		})
+		var thrown *sobek.Exception
+		switch {
+		case errors.As(err, &thrown):
+			return reject(thrown.Value())
+		case err != nil:
+			return err // the runtime is being stopped
 		}
-		return resolve(p.outcome(report, record))
+		return settle(end)
 	}
 	go func() {
 		report = p.policy.Do(vu.ctx, request)
@@ -61,31 +75,58 @@ func (p *jsPolicy) executeAsync(c sobek.FunctionCall) sobek.Value {
 // settle tells what came of a call into the script, once the promise that it
 // may have returned has settled.
 func (e *execution) settle(settle func(resilience.Result), value sobek.Value, err error, judge func(sobek.Value) (resilience.Result, error)) error {
+	i := e.policy.instance
 	tell := func(result resilience.Result, err error) error {
 		settle(result)
 		return err
 	}
+	if err == nil {
+		err = i.then(value, func(v sobek.Value) (err error) {
+			if thrown := i.host.Runtime().Try(func() { err = tell(judge(v)) }); thrown != nil {
+				return tell(e.failed(thrown))
+			}
+			return err
+		}, func(reason sobek.Value) error {
+			return tell(resilience.Result{Outcome: resilience.Thrown, Err: i.rejected(reason)}, nil)
+		})
+	}
 	if err != nil {
 		return tell(e.failed(err))
 	}
+	return nil
+}
+
+// then goes on with a value as await does: with what a promise, or another
+// object with a method then, settles with, and with any other as it is.
+func (i *Instance) then(value sobek.Value, kept, broken func(sobek.Value) error) error {
+	rt := i.host.Runtime()
 	if !promised(value) {
-		return tell(judge(value))
-	}
-	rt := e.policy.instance.host.Runtime()
-	promise := value.(*sobek.Object)
-	then, _ := sobek.AssertFunction(promise.Get("then"))
-	stop := func(err error) sobek.Value {
-		if err != nil {
-			panic(err) // the runtime is being stopped
+		promise, resolve, _ := rt.NewPromise()
+		if err := resolve(value); err != nil {
+			return err
 		}
-		return sobek.Undefined()
+		value = rt.ToValue(promise)
 	}
-	_, err = then(promise,
-		rt.ToValue(func(c sobek.FunctionCall) sobek.Value { return stop(tell(judge(c.Argument(0)))) }),
-		rt.ToValue(func(c sobek.FunctionCall) sobek.Value {
-			thrown := e.policy.instance.rejected(c.Argument(0))
-			return stop(tell(resilience.Result{Outcome: resilience.Thrown, Err: thrown}, nil))
-		}))
+	reaction := func(f func(sobek.Value) error) sobek.Value {
+		return rt.ToValue(func(c sobek.FunctionCall) sobek.Value {
+			if err := f(c.Argument(0)); err != nil {
+				panic(err) // the runtime is being stopped
+			}
+			return sobek.Undefined()
+		})
+	}
+	_, err := i.promiseThen(value, reaction(kept), reaction(broken))
+	return err
+}
+
+// guarded runs f where no script calls: what f throws, and the end of a runtime
+// that is being stopped, is an error.
+func (i *Instance) guarded(f func()) error {
+	call, _ := sobek.AssertFunction(i.host.Runtime().ToValue(func(sobek.FunctionCall) sobek.Value {
+		f()
+		return sobek.Undefined()
+	}))
+	_, err := call(sobek.Undefined())
 	return err
 }
 

@@ -220,3 +220,55 @@ func BenchmarkExecuteAsync(b *testing.B) {
 		}
 	}
 }
+
+// Once what a script threw in a task of the event loop ended the process.
+func TestPromiseRejectsWhereTheOutcomeCannotBeMade(t *testing.T) {
+	h := newHost(t, newModule(t))
+	h.run(t, `Object.defineProperty(Object.prototype, 'waitedMs', { set() { throw new RangeError('no outcome') } });
+		var seen;
+		new Policy({ name: 'p', guards: [] }).executeAsync(async () => 1).catch((e) => { seen = [e.name, e.message] });`)
+	h.loop(t)
+	assert.Equal(t, []any{"RangeError", "no outcome"}, h.run(t, `seen`))
+}
+
+// An interrupted runtime ends the task with its error: not the process, and
+// the request is not tried again.
+func TestInterruptEndsTheTaskOfARequest(t *testing.T) {
+	for name, call := range map[string]string{
+		"in the function":            `async () => stop()`,
+		"after an await":             `async () => { await null; stop() }`,
+		"in isFailure":               `async () => 1, { isFailure: stop }`,
+		"in a status that is judged": `() => ({ get status() { stop() } })`,
+		"in a status that is told":   `() => ({ get status() { stop() } }), { isFailure: () => false }`,
+		"in a method then":           `() => ({ then() { stop() } })`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t, newModule(t))
+				require.NoError(t, h.rt.Set("interrupt", func() { h.rt.Interrupt("stop") }))
+				h.run(t, `const stop = () => { interrupt(); for (;;) {} };
+					new Policy({ name: 'p', guards: [{ retry: { maxAttempts: 3 } }] }).executeAsync(`+call+`);`)
+				var err error
+				for ; h.pending > 0; h.pending-- {
+					if e := (<-h.tasks)(); e != nil {
+						err = e
+					}
+				}
+				var interrupted *sobek.InterruptedError
+				assert.ErrorAs(t, err, &interrupted)
+				assert.Equal(t, 1.0, h.count("resilience_attempts"))
+			})
+		})
+	}
+}
+
+func TestFunctionOfAnAttemptThatWasGivenUpIsNotCalled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, newModule(t))
+		h.run(t, `var calls = 0; var p = new Policy({ name: 'l', guards: [{ timeout: 50 }] }).executeAsync(async () => { calls++ });`+watch)
+		time.Sleep(time.Second) // the VU does something else
+		h.loop(t)
+		assert.Equal(t, []any{[]any{"resolved", false}}, h.run(t, `seen`))
+		assert.EqualValues(t, 0, h.run(t, `calls`))
+	})
+}

@@ -185,8 +185,8 @@ func (i *Instance) parseDownstream(options map[string]any) (*jsDownstream, error
 	}
 	if d.url != "" {
 		u, err := url.Parse(d.url)
-		if err != nil || u.Host == "" {
-			return nil, fmt.Errorf("url: %q is not an absolute URL", d.url)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, fmt.Errorf("url: %q is not an absolute http or https URL", d.url)
 		}
 		d.url = strings.TrimRight(d.url, "/")
 		return d, nil

@@ -70,6 +70,9 @@ func (e *execution) judge(value sobek.Value) (resilience.Result, error) {
 	if err != nil {
 		return e.failed(err)
 	}
+	if promised(failed) {
+		e.policy.instance.typeError("isFailure must return a boolean; got a promise: await what it needs in the function itself")
+	}
 	if failed.ToBoolean() {
 		return resilience.Result{Outcome: resilience.Thrown, Value: value, Err: errIsFailure}, nil
 	}

@@ -47,7 +47,8 @@ type Host interface {
 	Runtime() *sobek.Runtime
 
 	// Context ends when the VU must stop what it does. In the init context it
-	// is never nil but may be one that does not end.
+	// is never nil but may be one that does not end. Its deadline, if it has
+	// one, is not told to requests.
 	Context() context.Context
 
 	// InitContext says whether the script's init code is running: metrics can

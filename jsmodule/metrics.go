@@ -87,11 +87,19 @@ type recorder struct {
 func (p *jsPolicy) recorder(tags []string) *recorder {
 	host := p.instance.host
 	return &recorder{
-		instance: p.instance, ctx: host.Context(),
+		instance: p.instance, ctx: patient{host.Context()},
 		tags: host.Tags(append(tags, "policy", p.policy.Name())...),
 		log:  p.newLog(),
 	}
 }
+
+// patient is a context that ends when it ends, and does not say so before: the
+// end of a scenario is no deadline of a request's, which attempts would pass on
+// to the server, and by which a retry would be given up without its wait.
+type patient struct{ context.Context }
+
+// Deadline is none.
+func (patient) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 func (r *recorder) push(at time.Time, samples ...Sample) {
 	for k := range samples {

@@ -35,8 +35,8 @@ type Module struct {
 	mu       sync.Mutex
 	policies map[string]*resilience.Policy
 	servers  map[string]*server
-	pools    map[string]*pool
-	budgets  budget.Registry // of the policies that all VUs share
+	pools    map[string]*pool // by the policy's name; nil: that policy has none
+	budgets  budget.Registry  // of the policies that all VUs share
 }
 
 // server is a downstream that runs inside the process.
@@ -147,12 +147,13 @@ func (m *Module) serve(name string, c downstream.Config, tiers []service.Tier) (
 
 // Instance is the module as one VU imports it.
 type Instance struct {
-	module     *Module
-	host       Host
-	metrics    metricSet
-	errorClass *sobek.Object
-	parseJSON  sobek.Callable
-	budgets    budget.Registry // of the policies whose scope is the VU
+	module      *Module
+	host        Host
+	metrics     metricSet
+	errorClass  *sobek.Object
+	parseJSON   sobek.Callable
+	promiseThen sobek.Callable  // the runtime's own, whatever a script does to a promise
+	budgets     budget.Registry // of the policies whose scope is the VU
 }
 
 // NewInstance registers the module's metrics with the host. It must be called
@@ -164,9 +165,10 @@ func (m *Module) NewInstance(h Host) (*Instance, error) {
 	}
 	rt := h.Runtime()
 	parse, _ := sobek.AssertFunction(rt.Get("JSON").ToObject(rt).Get("parse"))
+	then, _ := sobek.AssertFunction(rt.Get("Promise").ToObject(rt).Get("prototype").ToObject(rt).Get("then"))
 	return &Instance{
 		module: m, host: h, metrics: metrics,
-		errorClass: rt.Get("Error").ToObject(rt), parseJSON: parse,
+		errorClass: rt.Get("Error").ToObject(rt), parseJSON: parse, promiseThen: then,
 	}, nil
 }
 

@@ -36,6 +36,7 @@ type host struct {
 
 	mu      sync.Mutex
 	metrics map[string]jsmodule.MetricKind
+	times   map[string]bool // the metrics of time
 	samples map[string][]float64
 	tags    map[string]bool
 
@@ -90,8 +91,11 @@ func goroutine() string {
 	return name
 }
 
-func (h *host) NewMetric(name string, kind jsmodule.MetricKind, _ bool) (jsmodule.Metric, error) {
+func (h *host) NewMetric(name string, kind jsmodule.MetricKind, isTime bool) (jsmodule.Metric, error) {
 	h.metrics[name] = kind
+	if isTime {
+		h.times[name] = true
+	}
 	return name, nil
 }
 
@@ -123,7 +127,7 @@ func newHost(t testing.TB, m *jsmodule.Module) *host {
 	log.SetLevel(logrus.DebugLevel)
 	h := &host{
 		rt: sobek.New(), ctx: t.Context(), init: true, transport: new(http.Transport), log: log, logged: hook,
-		metrics: map[string]jsmodule.MetricKind{}, samples: map[string][]float64{}, tags: map[string]bool{},
+		metrics: map[string]jsmodule.MetricKind{}, times: map[string]bool{}, samples: map[string][]float64{}, tags: map[string]bool{},
 		tasks: make(chan func() error, 1000),
 	}
 	t.Cleanup(h.transport.CloseIdleConnections)
@@ -293,7 +297,7 @@ func TestWrongArgumentsAreTypeErrorsThatSayWhatIsWanted(t *testing.T) {
 		`new Downstream({ scenario: 'fixed-delay', tiers: ['jitter'] })`:                  `tiers[0]: must be an object {policy, passDeadline}`,
 		`new Downstream({ scenario: 'fixed-delay', tiers: [{ policy: 'nope' }, {}] })`:    `known are: no-retry-low-timeout, `,
 		`new Downstream({ scenario: 'fixed-delay', seed: 0.5, tiers: [{ polcy: 'x' }] })`: `tiers[0]: unknown key "polcy"; known are policy, passDeadline; tiers[0].policy: is missing`,
-		`new Downstream({ url: 'nope' })`:                                                 `url: "nope" is not an absolute URL`,
+		`new Downstream({ url: 'nope' })`:                                                 `url: "nope" is not an absolute http or https URL`,
 	} {
 		_, err := h.rt.RunString(source)
 		var thrown *sobek.Exception
@@ -370,9 +374,10 @@ func TestTimelineOfADownstream(t *testing.T) {
 func TestInterruptedRuntimeIsNotHeldUp(t *testing.T) {
 	h := newHost(t, newModule(t))
 	require.NoError(t, h.rt.Set("stop", func() { h.rt.Interrupt("stop") }))
-	_, err := h.rt.RunString(`new Policy('jitter').execute(() => { stop(); for (;;) {} }); throw new Error('went on')`)
+	_, err := h.rt.RunString(`new Policy('immediate-retry').execute(() => { stop(); for (;;) {} }); throw new Error('went on')`)
 	var interrupted *sobek.InterruptedError
 	assert.ErrorAs(t, err, &interrupted)
+	assert.Equal(t, 1.0, h.count("resilience_attempts"), "it is no throw to be retried")
 }
 
 func TestServerThatIsNoneOfOursIsOnlyWarnedOf(t *testing.T) {

@@ -51,8 +51,13 @@ func (p *jsPolicy) answer(o *sobek.Object, report resilience.Report) {
 			return
 		}
 		set(o, "result", value)
-		if response, ok := value.(*sobek.Object); ok && !isNothing(response.Get("status")) {
-			set(o, "status", response.Get("status"))
+		response, ok := value.(*sobek.Object)
+		if !ok {
+			return
+		}
+		var status sobek.Value // nothing where a getter throws
+		if p.instance.host.Runtime().Try(func() { status = response.Get("status") }) == nil && !isNothing(status) {
+			set(o, "status", status)
 			set(o, "response", value)
 		}
 	default:

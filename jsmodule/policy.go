@@ -1,7 +1,7 @@
 package jsmodule
 
 import (
-	"fmt"
+	"maps"
 	"net/http"
 
 	"github.com/grafana/sobek"
@@ -34,6 +34,7 @@ func (i *Instance) newPolicy(call sobek.ConstructorCall) *sobek.Object {
 		entry, err = i.module.catalog.Lookup(definition)
 		config = entry.Config
 	case map[string]any:
+		dropUnset(definition)
 		fallback = i.takeFallback(definition)
 		config, err = catalog.Decode(definition)
 	default:
@@ -125,7 +126,7 @@ func (i *Instance) makePolicy(o *sobek.Object, c resilience.Config, fallback sob
 	} else {
 		p.policy, err = i.module.policy(c)
 	}
-	if err == nil && p.poolSize > 0 {
+	if err == nil {
 		p.pool, err = i.module.pool(c.Name, p.poolSize)
 	}
 	if err != nil {
@@ -213,6 +214,27 @@ func (i *Instance) takeFallback(tree map[string]any) sobek.Callable {
 	return taken
 }
 
+// dropUnset takes the keys without a value out of a definition and out of its
+// guards: they are as absent. What the value of a fallback holds is left alone.
+func dropUnset(definition map[string]any) {
+	drop := func(tree any) map[string]any {
+		o, _ := tree.(map[string]any)
+		maps.DeleteFunc(o, func(_ string, value any) bool { return value == nil })
+		return o
+	}
+	guards, _ := drop(definition)["guards"].([]any)
+	for _, item := range guards {
+		guard, _ := item.(map[string]any)
+		for _, body := range guard {
+			for key, nested := range drop(body) {
+				if key != "value" {
+					drop(nested)
+				}
+			}
+		}
+	}
+}
+
 // transport makes the policy's calls.
 func (p *jsPolicy) transport() http.RoundTripper {
 	own := p.instance.host.Transport()
@@ -230,22 +252,7 @@ func (p *jsPolicy) calling(what string) {
 }
 
 // tags reads {name: value} into pairs.
-func (i *Instance) tags(what string, value sobek.Value) []string {
-	if isNothing(value) {
-		return nil
-	}
-	tree, ok := value.Export().(map[string]any)
-	if !ok {
-		i.typeError("%s: tags must be an object of names and values; got %s", what, describe(value))
-	}
-	var pairs []string
-	for name, v := range tree {
-		switch v.(type) {
-		case string, bool, int64, float64:
-			pairs = append(pairs, name, fmt.Sprint(v))
-		default:
-			i.typeError("%s: tags: %s must be a string, a number or a boolean; got %s", what, name, describe(v))
-		}
-	}
+func (i *Instance) tags(what string, value sobek.Value) (pairs []string) {
+	i.texts(what, "tags", value, func(name, text string) { pairs = append(pairs, name, text) })
 	return pairs
 }

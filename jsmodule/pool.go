@@ -19,18 +19,26 @@ type pool struct {
 	transport *http.Transport // nil before the first call
 }
 
-// pool returns the pool of the policy of this name.
+// pool returns the one pool of the policy of this name, or nil where its VUs
+// have connections of their own, which is the size 0.
 func (m *Module) pool(policy string, size int) (*pool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if p, ok := m.pools[policy]; ok {
-		if p.size != size {
-			return nil, fmt.Errorf("the pool of policy %q has %d connections already, not %d: give this policy another name", policy, p.size, size)
+	p, ok := m.pools[policy]
+	if !ok {
+		if size > 0 {
+			p = &pool{size: size}
 		}
+		m.pools[policy] = p
 		return p, nil
 	}
-	p := &pool{size: size}
-	m.pools[policy] = p
+	has := 0
+	if p != nil {
+		has = p.size
+	}
+	if has != size {
+		return nil, fmt.Errorf("the pool of policy %q has %d connections already, not %d (0 is no pool): give this policy another name", policy, has, size)
+	}
 	return p, nil
 }
 
@@ -49,7 +57,11 @@ func (p *pool) like(own http.RoundTripper) *http.Transport {
 	return p.transport
 }
 
+// close drops the pool's connections. A nil pool has none.
 func (p *pool) close() {
+	if p == nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.transport != nil {

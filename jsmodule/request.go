@@ -15,7 +15,7 @@ import (
 // request is policy.request(method, url, body, params).
 func (p *jsPolicy) request(c sobek.FunctionCall) sobek.Value {
 	method, ok := exported(c.Argument(0)).(string)
-	if !ok {
+	if !ok || method == "" {
 		p.instance.typeError("policy.request takes a method, such as 'GET', and a URL; got %s", describe(c.Argument(0)))
 	}
 	return p.http("policy.request", strings.ToUpper(method), c.Argument(1), c.Argument(2), c.Argument(3))
@@ -48,6 +48,9 @@ func (p *jsPolicy) do(request resilience.Request, tags []string) (resilience.Rep
 			if err != nil {
 				return nil, p.instance.thrown(err)
 			}
+			if promised(value) {
+				p.instance.typeError("policy %q: the fallback must return its answer; got a promise, which only policy.executeAsync waits for", p.policy.Name())
+			}
 			return value, nil
 		}
 	}
@@ -68,15 +71,16 @@ func (i *Instance) parseRequest(what, method string, target, body, params sobek.
 	}
 	r.URL = target.String()
 	if !isNothing(body) {
-		switch value := body.Export().(type) {
+		switch value := exported(body).(type) {
 		case string:
 			r.Body = []byte(value)
 		case sobek.ArrayBuffer:
 			r.Body = value.Bytes()
 		case map[string]any:
 			form := url.Values{}
-			for key, field := range value {
-				form.Set(key, fmt.Sprint(field))
+			fields := body.ToObject(i.host.Runtime())
+			for key := range value {
+				form.Set(key, fields.Get(key).String())
 			}
 			r.Body = []byte(form.Encode())
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -86,7 +90,7 @@ func (i *Instance) parseRequest(what, method string, target, body, params sobek.
 	}
 	var tags []string
 	i.eachOption(what, "parameter", params, map[string]func(sobek.Value){
-		"headers": func(v sobek.Value) { i.headers(what, r.Header, v) },
+		"headers": func(v sobek.Value) { i.texts(what, "headers", v, r.Header.Set) },
 		"tags":    func(v sobek.Value) { tags = i.tags(what, v) },
 	})
 	if err := r.Validate(); err != nil {
@@ -95,18 +99,19 @@ func (i *Instance) parseRequest(what, method string, target, body, params sobek.
 	return r, tags
 }
 
-// headers reads {name: value} into h.
-func (i *Instance) headers(what string, h http.Header, value sobek.Value) {
-	tree, ok := value.Export().(map[string]any)
-	if !ok {
-		i.typeError("%s: headers must be an object of names and values; got %s", what, describe(value))
+// texts reads {name: value}, each value as the script would print it.
+func (i *Instance) texts(what, kind string, value sobek.Value, use func(name, text string)) {
+	if _, ok := value.Export().(map[string]any); !ok {
+		i.typeError("%s: %s must be an object of names and values; got %s", what, kind, describe(value))
 	}
-	for name, v := range tree {
-		switch v.(type) {
+	o := value.ToObject(i.host.Runtime())
+	for _, name := range o.Keys() {
+		v := o.Get(name)
+		switch exported(v).(type) {
 		case string, bool, int64, float64:
-			h.Set(name, fmt.Sprint(v))
+			use(name, v.String())
 		default:
-			i.typeError("%s: headers: %s must be a string, a number or a boolean; got %s", what, name, describe(v))
+			i.typeError("%s: %s: %s must be a string, a number or a boolean; got %s", what, kind, name, describe(v))
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/grafana/sobek"
 	"github.com/retrylab/retrylab/jsmodule"
@@ -22,15 +21,7 @@ var _ jsmodule.Host = host{}
 func (h host) Runtime() *sobek.Runtime { return h.vu.Runtime() }
 
 // Context ends when the VU must stop what it does.
-func (h host) Context() context.Context { return patient{h.vu.Context()} }
-
-// patient is a context that ends when it ends, and does not say so before: the
-// length of a scenario is no deadline of a request's, which attempts would pass
-// on to the server.
-type patient struct{ context.Context }
-
-// Deadline is none.
-func (patient) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (h host) Context() context.Context { return h.vu.Context() }
 
 // InitContext says whether the script's init code is running: k6 has no state
 // for the VU then.

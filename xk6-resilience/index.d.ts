@@ -23,7 +23,7 @@ declare module 'k6/x/resilience' {
     /**
      * @param policy the name of a known policy (see {@link policies}), or a definition
      * @throws TypeError names every fault of a definition with its path, or the known names; also where
-     *   the name is in use with other guards or with a pool of another size
+     *   the name is in use with other guards, with a pool of another size, or with a pool or without one
      */
     constructor(policy: string | PolicyDefinition, options?: PolicyOptions | null);
 
@@ -70,14 +70,14 @@ declare module 'k6/x/resilience' {
      *
      * The function cannot be cut off: give `attempt.timeoutMs` to what it calls.
      *
-     * @throws TypeError where the function returns a promise, or the policy has a hedge
+     * @throws TypeError where the function, `isFailure` or a fallback returns a promise, or the policy has a hedge
      */
     execute<T>(attempt: (attempt: Attempt) => T, options?: ExecuteOptions<T> | null): Outcome<T>;
 
     /**
      * Is {@link Policy.execute} for an async function. Neither an attempt nor a wait between two holds up
      * the virtual user. A timeout gives up an attempt whose promise has not settled; what it settles with
-     * later is ignored.
+     * later is ignored. The result is what `await` makes of what the function returns.
      *
      * The promise resolves with the outcome, also of a request that failed. It rejects with an
      * {@link ResilienceError} named `AbortError` where the virtual user is stopped.
@@ -98,7 +98,10 @@ declare module 'k6/x/resilience' {
 
   /** What can be said of a policy beside its definition. */
   export interface PolicyOptions {
-    /** A connection pool that all virtual users share, as one service has. Default: each has its own connections. */
+    /**
+     * A connection pool that all virtual users share, as one service has. Default: each has its own
+     * connections. All that name the policy must ask for the same.
+     */
     pool?: {
       /** 1 … 100000. A call that finds all of them busy waits for one, and its timeout runs. */
       maxConnections: number;
@@ -116,7 +119,10 @@ declare module 'k6/x/resilience' {
 
   /** Options of execute and executeAsync. */
   export interface ExecuteOptions<T = unknown> {
-    /** Decides alone whether a result is a failed attempt. Default: the status of a response of `k6/http`. */
+    /**
+     * Decides alone whether a result is a failed attempt. A promise is no decision, but a TypeError: that
+     * of the attempt in `executeAsync`. Default: the status of a response of `k6/http`.
+     */
     isFailure?: ((result: T) => boolean) | null;
     /** Tags of the request's samples, beside those of the virtual user. */
     tags?: Tags | null;
@@ -130,7 +136,7 @@ declare module 'k6/x/resilience' {
     /** From 1, within the request. */
     number: number;
     kind: 'first' | 'retry';
-    /** Milliseconds until a guard, or the end of the run, cuts the attempt off. Absent: nothing does. */
+    /** Milliseconds until a timeout guard cuts the attempt off. Absent: none does. */
     timeoutMs?: number;
   }
 
@@ -358,7 +364,7 @@ declare module 'k6/x/resilience' {
     window?: Duration;
   }
 
-  /** The answer of a fallback, or a promise of it (in `executeAsync`). */
+  /** The answer of a fallback, or a promise of it: only `executeAsync` waits for one, all else throws a TypeError. */
   export type FallbackFunction = (error: ResilienceError) => unknown;
 
   /** Give one of: value; status and body; function; cache. */

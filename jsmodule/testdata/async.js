@@ -48,6 +48,48 @@ export default suite('async', {
     const out = await bare.executeAsync(async () => 1, { isFailure: () => { throw new SyntaxError('bad'); } });
     equal(out.error.name, 'SyntaxError');
   },
+  'isFailure that returns a promise': async () => {
+    const { error } = await bare.executeAsync(async () => 1, { isFailure: async () => false });
+    equal([error.name, error.message.slice(0, 46)], ['TypeError', 'isFailure must return a boolean; got a promise']);
+  },
+  'a status that throws where isFailure decides': async () => {
+    const out = await bare.executeAsync(async () => ({ get status() { throw new Error('x'); }, a: 1 }), { isFailure: () => false });
+    equal([out.ok, out.status, out.response, out.result.a], [true, 0, null, 1]);
+  },
+  'a status that throws': async () => {
+    const out = await bare.executeAsync(async () => ({ get status() { throw new Error('x'); } }));
+    equal([out.ok, out.error.message], [false, 'x']);
+  },
+  'a fallback with a status that throws': async () => {
+    const p = new Policy({ name: 'async-status', guards: [{ fallback: () => ({ get status() { throw 1; } }) }] });
+    const out = await p.executeAsync(() => { throw new Error('boom'); });
+    equal([out.degraded, out.status, out.response, out.error.message], [true, 0, null, 'boom']);
+  },
+  'a promise whose then is no function': async () => {
+    const p = Promise.resolve(4);
+    p.then = 5;
+    equal((await bare.executeAsync(() => p)).result, 4);
+  },
+  'a promise whose then throws': async () => {
+    const p = Promise.resolve(4);
+    p.then = () => { throw new Error('then'); };
+    equal((await bare.executeAsync(() => p)).result, 4);
+  },
+  'a promise whose then cannot be read': async () => {
+    const p = Object.defineProperty(Promise.resolve(4), 'then', { get() { throw new Error('then'); } });
+    equal((await bare.executeAsync(() => p)).result, 4);
+  },
+  'a promise that cannot be awaited': async () => {
+    const p = Object.defineProperty(Promise.resolve(4), 'constructor', { get() { throw new Error('constructor'); } });
+    equal((await bare.executeAsync(() => p)).error.message, 'constructor');
+  },
+  'an object with a method then is awaited': async () => {
+    equal((await bare.executeAsync(() => ({ then(ok) { ok(5); } }))).result, 5);
+    equal((await bare.executeAsync(() => ({ then(ok, no) { no(new RangeError('no')); } }))).error.name, 'RangeError');
+    equal((await bare.executeAsync(() => ({ then() { throw new RangeError('then'); } }))).error.message, 'then');
+    equal((await bare.executeAsync(() => ({ get then() { throw new RangeError('get'); } }))).error.message, 'get');
+    equal((await bare.executeAsync(() => ({ then: 5 }))).result, { then: 5 });
+  },
   'a wait does not hold up the VU': async () => {
     const order = [];
     const waiting = pause().then(() => order.push('waited'));

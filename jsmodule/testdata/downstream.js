@@ -17,6 +17,10 @@ export default suite('downstream', {
     truthy(/^http:\/\/127\.0\.0\.1:\d+$/.test(down.url), down.url);
     equal(new Downstream({ ...quick, name: 'js-downstream' }).url, down.url);
   },
+  'starts with its first use': () => {
+    new Downstream({ ...quick, name: 'js-later' });
+    truthy(new Downstream({ ...quick, params: { delay: 1 }, name: 'js-later' }).url, 'the name was free until now');
+  },
   'stats and reset': () => {
     down.reset();
     bare.get(`${down.url}/call`);
@@ -102,7 +106,8 @@ export default suite('downstream', {
   'a timeline of another type': wrong(() => new Downstream({ ...quick, timeline: '10s outage' }), "timeline: must be an array of strings such as '10s outage for 5s'; got the string \"10s outage\""),
   'a phase that cannot be': wrong(() => new Downstream({ ...quick, timeline: ['10s nope'] }), 'timeline[0]: '),
   'tiers that cannot be': wrong(() => new Downstream({ ...quick, tiers: [{ policy: 'nope' }] }), 'known are: no-retry-low-timeout, '),
-  'a URL that is not absolute': wrong(() => new Downstream({ url: 'nope' }), 'url: "nope" is not an absolute URL'),
+  'a URL that is not absolute': wrong(() => new Downstream({ url: 'nope' }), 'url: "nope" is not an absolute http or https URL'),
+  'a URL that is not of HTTP': wrong(() => new Downstream({ url: 'ftp://x' }), 'url: "ftp://x" is not an absolute http or https URL'),
   'a name in use': wrong(() => new Downstream({ scenario: 'fixed-delay', params: { delay: 5 }, name: 'js-downstream' }).url,
     'downstream.url: downstream "js-downstream" runs with another scenario or other tiers: give this one another name'),
   'setScenario of another type': wrong(() => down.setScenario('outage'), 'downstream.setScenario takes an object {scenario, params, timeline, seed, cancellation}; got the string "outage"'),

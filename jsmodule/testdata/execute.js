@@ -74,6 +74,11 @@ export default suite('execute', {
     const out = bare.execute(() => 1, { isFailure: () => { throw new SyntaxError('bad'); } });
     equal([out.error.name, out.error.message], ['SyntaxError', 'bad']);
   },
+  'isFailure that returns a promise': wrong(() => bare.execute(() => 1, { isFailure: async () => false }), 'isFailure must return a boolean; got a promise'),
+  'a status that throws where isFailure decides': () => {
+    const out = bare.execute(() => ({ get status() { throw new Error('no status'); }, a: 1 }), { isFailure: () => false });
+    equal([out.ok, out.status, out.response, out.result.a], [true, 0, null, 1]);
+  },
   'a getter that throws': () => {
     const out = bare.execute(() => ({ get status() { throw new Error('no status'); } }));
     equal([out.ok, out.error.message], [false, 'no status']);
@@ -90,6 +95,8 @@ export default suite('execute', {
     equal([out.ok, out.degraded, out.result, out.error.code], [false, true, 'instead of Error boom', 'thrown']);
     equal(p.execute(() => ({ status: 500 })).degraded, false, 'not on 5xx');
   },
+  'an async fallback': wrong(() => new Policy({ name: 'execute-async', guards: [{ fallback: async () => 1 }] }).execute(() => { throw 1; }),
+    'policy "execute-async": the fallback must return its answer; got a promise, which only policy.executeAsync waits for'),
   'a fallback that throws': () => {
     const p = new Policy({ name: 'execute-nothing', guards: [{ fallback: () => { throw new Error('nor this'); } }] });
     const out = p.execute(() => ({ status: 500 }));

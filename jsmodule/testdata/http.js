@@ -124,6 +124,9 @@ export default suite('http', {
   'a URL of another type': wrong(() => bare.get(7), 'policy.get: the URL must be a string; got the number 7'),
   'a body of another type': wrong(() => bare.post('http://127.0.0.1/', 7), 'policy.post: the body must be a string, an ArrayBuffer or an object of form fields; got the number 7'),
   'parameters of another type': wrong(() => bare.get('http://127.0.0.1/', 'x'), 'policy.get: its parameters must be an object {headers, tags}; got the string "x"'),
+  'a body that is a symbol': wrong(() => bare.post('http://127.0.0.1/', Symbol('x')), 'the body must be a string, an ArrayBuffer or an object of form fields; got a symbol'),
+  'an async fallback': wrong(() => new Policy({ name: 'http-async', guards: [{ fallback: async () => 1 }] }).get(call(ill)),
+    'policy "http-async": the fallback must return its answer; got a promise, which only policy.executeAsync waits for'),
   'an unknown parameter': wrong(() => bare.get('http://127.0.0.1/', { header: {} }), 'policy.get: unknown parameter "header"; known are: headers, tags'),
   'headers of another type': wrong(() => bare.get('http://127.0.0.1/', { headers: 'X: 1' }), 'policy.get: headers must be an object of names and values; got the string "X: 1"'),
   'a header of another type': wrong(() => bare.get('http://127.0.0.1/', { headers: { X: null } }), 'headers: X must be a string, a number or a boolean; got null'),
@@ -131,5 +134,6 @@ export default suite('http', {
   'tags of another type': wrong(() => bare.get('http://127.0.0.1/', { tags: [] }), 'policy.get: tags must be an object of names and values; got an array'),
   'a tag of another type': wrong(() => bare.get('http://127.0.0.1/', { tags: { a: {} } }), 'tags: a must be a string, a number or a boolean; got an object'),
   'a method of another type': wrong(() => bare.request(7, 'http://127.0.0.1/'), "policy.request takes a method, such as 'GET', and a URL; got the number 7"),
+  'a method that is empty': wrong(() => bare.request('', 'http://127.0.0.1/'), 'policy.request takes a method, such as \'GET\', and a URL; got the string ""'),
   'a method that cannot be': wrong(() => bare.request('G T', 'http://127.0.0.1/'), 'policy.request: method: "G T" is not a word of letters'),
 });

@@ -57,6 +57,15 @@ export default suite('policy', {
     new Policy('jitter', null);
     new Policy('jitter', { pool: undefined, logRetries: undefined });
   },
+  'keys that are not set': () => {
+    const p = new Policy({ name: 'unset', scope: undefined, guards: [
+      { retry: { maxAttempts: undefined, jitter: undefined, budget: undefined, backoff: { initial: undefined } } },
+      { fallback: { value: { a: null }, body: undefined, on: undefined } },
+    ] });
+    const out = p.execute(fail);
+    equal([out.degraded, out.result], [true, { a: null }]);
+    equal(new Policy({ name: 'unset-too', guards: [{ retry: { maxAttempts: undefined } }] }).execute(fail).attempts, 3);
+  },
   'state without guards': () => equal(new Policy({ name: 'bare', guards: [] }).state(), { inflight: 0 }),
   'state of a breaker': () => {
     const p = new Policy({ name: 'counted', guards: [{ breaker: { window: { calls: 10 }, minCalls: 10 } }] });
@@ -132,6 +141,17 @@ export default suite('policy', {
     new Policy('aws-standard', { pool: { maxConnections: 2 } });
     new Policy('aws-standard', { pool: { maxConnections: 3 } });
   }, 'the pool of policy "aws-standard" has 2 connections already, not 3'),
+  'a pool where others have none': wrong(() => {
+    new Policy({ name: 'poolless', guards: [] });
+    new Policy({ name: 'poolless', guards: [] }, { pool: { maxConnections: 1 } });
+  }, 'the pool of policy "poolless" has 0 connections already, not 1 (0 is no pool): give this policy another name'),
+  'no pool where others have one': wrong(() => {
+    new Policy({ name: 'pn', guards: [] }, { pool: { maxConnections: 1 } });
+    new Policy({ name: 'pn', guards: [] });
+  }, 'the pool of policy "pn" has 1 connections already, not 0'),
+  'a function for a guard': wrong(() => new Policy({ name: 'x', guards: [{ retry: () => 1 }] }), 'guards[0].retry: a function is not an object'),
+  'functions for values': wrong(() => new Policy({ name: 'x', guards: [{ retry: { maxAttempts: () => 1, jitter() {} } }] }), 'guards[0].retry.jitter: a function is none of'),
+  'a class for a value': wrong(() => new Policy({ name: 'x', guards: [{ timeout: class {} }] }), 'guards[0].timeout: a function is no duration'),
   'parse of another type': wrong(() => Policy.parse(7), 'Policy.parse takes the text of a policy file, as open() gives it; got the number 7'),
   'parse of nothing': wrong(() => Policy.parse(''), 'Policy.parse: holds no policy'),
   'parse of no policy': wrong(() => Policy.parse('name: x'), 'Policy.parse: is not a list of policies'),

@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,6 +208,11 @@ func show(v any) string {
 		return "an object"
 	case []any:
 		return "a list"
+	case Function:
+		return "a function"
+	}
+	if reflect.TypeOf(v).Kind() == reflect.Func {
+		return "a function"
 	}
 	return fmt.Sprint(v)
 }
