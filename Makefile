@@ -68,8 +68,8 @@ bench: ## Run the benchmarks, and print our ratios to other libraries.
 bench-runner: build ## Measure CPU time and memory of the built-in runner; with K6=PATH beside that k6's.
 	$(GO) run ./runner/internal/cost -retrylab $(BIN) -k6 "$(K6)"
 
-bench-compare: build ## Measure the reading of summaries and of 1 GB of samples, beside jq if it is installed.
-	$(GO) test -count=1 -v -timeout 10m -run SpeedOfReading ./compare -retrylab "$(CURDIR)/$(BIN)"
+bench-compare: ## Measure the reading of summaries and of 1 GB of samples, beside jq if it is installed.
+	$(GO) test -run '^$$' -bench 'Summaries|Stream' -timeout 10m ./compare -megabytes 1000 -targets
 
 k6: ## Build ./k6 with the extension where xk6 is installed, and else say how.
 	@echo '$(XK6_BUILD)'

@@ -42,8 +42,9 @@ func (compareCmd) Help() string {
 A gate that saw no data has failed. --format github writes Markdown to the job's summary
 ($GITHUB_STEP_SUMMARY, or else stdout) and annotations to stdout.
 
-Exit codes: 99 where a gate failed, 3 where one had too few repetitions to be decided. A file that
-cannot be read is a warning, the others are still reported; the exit code is 104 then.`
+Exit codes: 99 where a gate failed, 3 where one could not be decided: too few repetitions, or a figure
+that some of them lack. A file that cannot be read is a warning, the others are still reported; the exit
+code is 104 then, and where no row is left by --filter.`
 }
 
 // queryHelp is the grammar of gates and filters.
@@ -84,7 +85,15 @@ func (c compareCmd) Run(s *session) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(judge(report), ofWarnings(warnings))
+	return errors.Join(judge(report), unselected(report.Unselected, len(report.Rows)), ofWarnings(warnings))
+}
+
+// unselected is the error of filters that leave no row.
+func unselected(what string, rows int) error {
+	if what == "" || rows > 0 {
+		return nil
+	}
+	return invalid(errors.New(what))
 }
 
 // options reads the flags. The error names all that is wrong with them.

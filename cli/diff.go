@@ -34,8 +34,9 @@ floor, ~ where not, too few where so few repetitions could not show any: it take
 
 Judged by default, with their floors:
 ` + floorHelp() + `
-Exit codes: 99 where a figure is worse, 3 where none is but there were too few repetitions to judge,
-104 where a file could not be read.`
+Exit codes: 99 where a figure is worse; 3 where none is but there was not enough to judge: too few
+repetitions, or a row or figure of the base that the head lacks; 104 where a file could not be read or
+--filter leaves no row.`
 }
 
 // floorHelp lists what is judged, and the floors.
@@ -75,7 +76,10 @@ func (c diffCmd) Run(s *session) error {
 	case compare.Worse:
 		err = fmt.Errorf("%w: %d figures", errWorse, diff.Count(compare.Worse))
 	case compare.TooFew:
-		err = errTooFew
+		err = fmt.Errorf("%w: %s", errTooFew, diff.Unjudged())
+	}
+	if none := unselected(diff.Unselected, len(diff.Rows)+len(diff.Gone)); none != nil {
+		err = none
 	}
 	return errors.Join(err, ofWarnings(warnings))
 }

@@ -29,7 +29,7 @@ const (
 var (
 	errGate   = errors.New("a gate failed")
 	errWorse  = errors.New("worse than the base")
-	errTooFew = errors.New("too few repetitions to judge")
+	errTooFew = errors.New("not enough data to judge")
 )
 
 // invalidError is a fault of what the user gave.

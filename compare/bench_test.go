@@ -16,61 +16,98 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What `make bench-compare` gives.
+// What `make bench-compare` asks for. A small stream is mostly the start of the
+// programs, so that no target is judged by it.
 var (
-	program   = flag.String("retrylab", "", "the retrylab to measure; without it nothing is measured")
-	megabytes = flag.Int64("megabytes", 1000, "length of the stream of samples, in MB")
+	megabytes = flag.Int64("megabytes", 20, "length of the stream of samples, in MB")
+	targets   = flag.Bool("targets", false, "fail where a target is missed")
 )
 
-// TestSpeedOfReading measures the program as a user starts it, on generated data:
-// nothing of the stream is on disk.
-func TestSpeedOfReading(t *testing.T) {
-	if *program == "" {
-		t.Skip("needs -retrylab: make bench-compare")
+// The targets.
+const (
+	mostSeconds = 2.0   // for 1,000 summaries
+	mostMemory  = 150.0 // MiB for a stream of whatever length
+	leastOfJq   = 10.0  // times the speed of jq
+)
+
+// BenchmarkSummaries measures the program as a user starts it, on a lab of 1,000
+// runs.
+func BenchmarkSummaries(b *testing.B) {
+	program, dir := build(b), summaries(b, 1000)
+	var memory int64
+	for b.Loop() {
+		memory = max(memory, start(b, nil, program, "compare", dir, "-f", "json"))
 	}
-	t.Run("1,000 summaries", func(t *testing.T) {
-		dir := summaries(t, 1000)
-		begin := time.Now()
-		_, memory := start(t, nil, *program, "compare", dir, "-f", "json")
-		took := time.Since(begin)
-		fmt.Printf("1,000 summaries with their run.json: %.2f s, peak memory %d MB (bound: 2 s)\n", took.Seconds(), memory>>20)
-		require.Less(t, took, 2*time.Second)
-	})
-	t.Run("stream", func(t *testing.T) {
-		speed := func(mb int64, args ...string) (float64, int64) {
-			in := &looped{block: sampleLines(40_000), left: mb * 1e6}
-			begin := time.Now()
-			_, memory := start(t, in, args...)
-			return float64(mb) / time.Since(begin).Seconds(), memory
-		}
-		ours, memory := speed(*megabytes, *program, "compare", "-", "-f", "json")
-		fmt.Printf("%d MB of samples: %.0f MB/s, peak memory %d MB (bound: 150 MB)\n", *megabytes, ours, memory>>20)
-		require.Less(t, memory, int64(150<<20))
-		jq, err := exec.LookPath("jq")
-		if err != nil {
-			fmt.Println("jq is not installed: no ratio")
-			return
-		}
-		theirs, _ := speed(max(*megabytes/10, 1), jq, "-n",
-			`reduce (inputs | select(.type == "Point" and .metric == "http_req_duration") | .data.value) as $v ([0, 0]; [.[0] + 1, .[1] + $v]) | .[1] / .[0]`)
-		fmt.Printf("jq, the mean of one metric of it: %.0f MB/s; ratio %.1f (bound: 10)\n", theirs, ours/theirs)
-		require.Greater(t, ours/theirs, 10.0)
-	})
+	seconds := b.Elapsed().Seconds() / float64(b.N)
+	b.ReportMetric(seconds, "s/1000-summaries")
+	reportMemory(b, memory)
+	if seconds > mostSeconds && *targets {
+		b.Errorf("1,000 summaries took %.2f s: at most %v s are wanted", seconds, mostSeconds)
+	}
 }
 
-// start runs a command to its end and returns what it printed and its peak memory
-// in bytes, 0 where that is not told.
-func start(t *testing.T, in io.Reader, args ...string) (string, int64) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-	var out, log bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &log
-	require.NoError(t, cmd.Run(), log.String())
-	return out.String(), peak(cmd.ProcessState)
+// BenchmarkStream measures the program and jq, if that is installed, on generated
+// samples, of which nothing is on disk.
+func BenchmarkStream(b *testing.B) {
+	program, block := build(b), sampleLines(40_000)
+	var memory int64
+	for b.Loop() {
+		memory = max(memory, start(b, &looped{block: block, left: *megabytes * 1e6}, program, "compare", "-", "-f", "json"))
+	}
+	ours := float64(*megabytes) * float64(b.N) / b.Elapsed().Seconds()
+	b.ReportMetric(ours, "MB/s")
+	mib := reportMemory(b, memory)
+	if mib > mostMemory && *targets {
+		b.Errorf("the peak of memory is %.0f MiB: at most %v MiB are wanted", mib, mostMemory)
+	}
+	jq, err := exec.LookPath("jq")
+	if err != nil {
+		b.Log("jq is not installed: there is no ratio to it")
+		return
+	}
+	part := max(*megabytes/10, 2) // jq is slow
+	begin := time.Now()
+	start(b, &looped{block: block, left: part * 1e6}, jq, "-n",
+		`reduce (inputs | select(.type == "Point" and .metric == "http_req_duration") | .data.value) as $v ([0, 0]; [.[0] + 1, .[1] + $v]) | .[1] / .[0]`)
+	theirs := float64(part) / time.Since(begin).Seconds()
+	b.ReportMetric(ours/theirs, "x-jq")
+	if ours/theirs < leastOfJq && *targets {
+		b.Errorf("%.0f MB/s are %.1f times the %.0f MB/s of jq: at least %v times are wanted", ours, ours/theirs, theirs, leastOfJq)
+	}
+}
+
+// reportMemory reports a peak of memory, given in bytes, in MiB, and returns it so;
+// 0 is one that the system does not tell.
+func reportMemory(b *testing.B, peak int64) float64 {
+	mib := float64(peak) / (1 << 20)
+	if peak > 0 {
+		b.ReportMetric(mib, "peak-MiB")
+	}
+	return mib
+}
+
+// build builds the program.
+func build(b *testing.B) string {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "retrylab.exe") // which every system runs
+	out, err := exec.CommandContext(b.Context(), "go", "build", "-o", path, "github.com/retrylab/retrylab/cmd/retrylab").CombinedOutput()
+	require.NoError(b, err, string(out))
+	return path
+}
+
+// start runs a command to its end and returns its peak memory in bytes, 0 where
+// that is not told.
+func start(b *testing.B, in io.Reader, args ...string) int64 {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), args[0], args[1:]...)
+	var log bytes.Buffer
+	cmd.Stdin, cmd.Stderr = in, &log
+	require.NoError(b, cmd.Run(), log.String())
+	return peak(cmd.ProcessState)
 }
 
 // summaries writes a lab of n runs, every other one as k6 writes it.
-func summaries(t *testing.T, n int) string {
+func summaries(t testing.TB, n int) string {
 	t.Helper()
 	dir := t.TempDir()
 	file := func(name string) string {

@@ -151,11 +151,12 @@ func pick(names ...string) []Column {
 	return out
 }
 
-// tables are the columns that only tables for people have.
+// tables are the columns that only tables for people have, and the one of labs.
 func tables() []Column {
 	return []Column{
 		{Name: "policy", Title: "policy", Short: "policy", Head: true, Doc: "Name of the policy, and the run's variant.", text: Row.PolicyLabel},
 		{Name: "scenario", Title: "scenario", Short: "scenario", Head: true, Doc: "Name of the scenario.", text: func(r Row) string { return r.Scenario }},
+		{Name: "lab", Title: "lab", Short: "lab", Doc: "The lab of the run, or the label or the folder of its file.", text: func(r Row) string { return r.Lab }},
 		{Name: "rejected", Title: "rejected", Short: "rejected", Kind: Count,
 			Doc: "Attempts that a guard refused: breaker, bulkhead, rate limit, throttle or budget.", number: Run.rejected},
 	}

@@ -48,10 +48,7 @@ func (n *noter) deviations() {
 		if !complete || requests == 0 {
 			continue
 		}
-		label := row.number()
-		if label == "" {
-			label = row.Name
-		}
+		label := row.short()
 		before := len(parts)
 		want, _ := e.Success.Value()
 		tol := tolerance(math.Sqrt(want*(1-want)), requests)

@@ -34,9 +34,12 @@ type Diff struct {
 	// Rows are in the order of the base's.
 	Rows []DiffRow
 	// Gone are the rows of the base that the head lacks.
-	Gone     []string
-	Notes    []Note
-	Warnings []Warning
+	Gone []string
+	// Unselected says which filters select no row, and what there is to select;
+	// empty for none.
+	Unselected string
+	Notes      []Note
+	Warnings   []Warning
 }
 
 // DiffRow is one policy in one scenario, in the base and in the head.
@@ -118,11 +121,20 @@ func (o DiffOptions) Build(base, head []Run, warnings ...Warning) Diff {
 			d.add(row, after[i])
 		}
 	}
+	all := slices.Clone(before)
 	for _, row := range after {
-		if o.keeps(row) && !slices.ContainsFunc(before, func(r Row) bool { return r.Name == row.Name }) {
+		if slices.ContainsFunc(before, func(r Row) bool { return r.Name == row.Name }) {
+			continue
+		}
+		all = append(all, row)
+		if o.keeps(row) {
 			d.note("only-in-head", row.Name, "Only in the head: %s.")
 		}
 	}
+	if d.Unselected = unselected(o.Filters, all); d.Unselected != "" {
+		d.Notes = append(d.Notes, Note{Kind: "no-row", Text: upper(d.Unselected) + "."})
+	}
+	d.notePartial()
 	d.noteChance()
 	return d
 }
@@ -155,7 +167,7 @@ func pooled(runs []Run) []Row {
 	for i := range runs {
 		runs[i].Lab, runs[i].Number = "", number[runs[i].Name]
 	}
-	slices.SortStableFunc(runs, order)
+	sortRuns(runs)
 	return rowsOf(runs)
 }
 
@@ -185,6 +197,23 @@ func (d *Diff) note(kind, name, format string) {
 	}
 	d.Notes[i].Runs = append(d.Notes[i].Runs, name)
 	d.Notes[i].Text = fmt.Sprintf(format, list(d.Notes[i].Runs))
+}
+
+// notePartial says which figures some repetitions of a side lack.
+func (d *Diff) notePartial() {
+	for _, row := range d.Rows {
+		for _, j := range row.Figures {
+			for _, side := range []struct {
+				name  string
+				n, of int
+			}{{"base", j.Base.N, row.Base}, {"head", j.Head.N, row.Head}} {
+				if side.n > 0 && side.n < side.of {
+					d.note("partial", fmt.Sprintf("%s %s in %s of the %s", row.Name, j.Column.Title, ofRepetitions(side.n, side.of), side.name),
+						"Some repetitions lack the figure, and it is judged by the others: %s.")
+				}
+			}
+		}
+	}
 }
 
 // noteChance says how many repetitions a verdict takes, and how many verdicts
@@ -238,13 +267,13 @@ func (d Diff) Count(v Verdict) int {
 }
 
 // Outcome is what the diff comes to as a whole: Worse if any figure is, or else
-// TooFew if anything of the base could not be judged (too few repetitions, a figure
-// or a row that the head lacks, nothing in common at all), or else Better or Alike.
+// TooFew if anything could not be judged, for which see Unjudged, or else Better or
+// Alike.
 func (d Diff) Outcome() Verdict {
 	switch {
 	case d.Count(Worse) > 0:
 		return Worse
-	case d.Count(TooFew) > 0 || d.lost() || d.Count(Better)+d.Count(Alike)+d.Count(Changed) == 0:
+	case d.Unjudged() != "":
 		return TooFew
 	case d.Count(Better) > 0:
 		return Better
@@ -252,14 +281,36 @@ func (d Diff) Outcome() Verdict {
 	return Alike
 }
 
-// lost says whether the head lacks a row or a figure that the base has.
-func (d Diff) lost() bool {
+// Unjudged says what of the base could not be judged: rows that the head lacks,
+// figures that it lacks or has in a smaller part of its repetitions than the base,
+// and comparisons of too few repetitions. It is empty where all was judged.
+func (d Diff) Unjudged() string {
+	var parts []string
+	if len(d.Gone) > 0 {
+		parts = append(parts, "only in the base: "+list(d.Gone))
+	}
+	if n := d.lost(); n > 0 {
+		parts = append(parts, plural(n, "figure")+" missing in some or all repetitions of the head")
+	}
+	if n := d.Count(TooFew); n > 0 {
+		parts = append(parts, "too few repetitions in "+plural(n, "comparison"))
+	}
+	if len(parts) == 0 && d.Count(Better)+d.Count(Alike)+d.Count(Changed) == 0 {
+		parts = append(parts, "the base and the head have no figure in common")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// lost is how many figures the head has in a smaller part of its repetitions than
+// the base, or not at all.
+func (d Diff) lost() int {
+	n := 0
 	for _, row := range d.Rows {
 		for _, j := range row.Figures {
-			if j.Base.Known() && !j.Head.Known() {
-				return true
+			if j.Head.N*row.Base < j.Base.N*row.Head {
+				n++
 			}
 		}
 	}
-	return len(d.Gone) > 0
+	return n
 }

@@ -115,6 +115,7 @@ func TestWhatIsOnOneSideOnlyIsSaid(t *testing.T) {
 	require.Equal(t, []string{"only-in-base", "settings-differ", "only-in-head", "chance"}, noteKinds(d))
 	require.Equal(t, "Only in the base, so that it cannot be judged: gone-x.", d.Notes[0].Text)
 	require.Equal(t, compare.TooFew, d.Outcome(), "a head that lost a row is not as good as the base")
+	require.Equal(t, "only in the base: gone-x", d.Unjudged())
 	nothing := compare.DiffOptions{}.Build(nil, head)
 	require.Equal(t, compare.TooFew, nothing.Outcome(), "nothing to judge")
 }
@@ -127,6 +128,29 @@ func TestFigureThatTheHeadLostIsNotAlike(t *testing.T) {
 	d := compare.DiffOptions{}.Build(repeated("base", 6, 1), head)
 	require.Equal(t, compare.Missing, judgement(t, d, 0, "max_inflight_downstream").Verdict)
 	require.Equal(t, compare.TooFew, d.Outcome())
+}
+
+func TestFigureThatRepetitionsOfTheHeadLackIsNotAlike(t *testing.T) {
+	d := compare.DiffOptions{}.Build(repeated("base", 6, 1), lacking("head"))
+	require.Equal(t, "partial", d.Notes[0].Kind)
+	require.Equal(t, "Some repetitions lack the figure, and it is judged by the others: jitter-random-failures success p95 ms in 1 of 6 repetitions of the head.", d.Notes[0].Text)
+	require.Equal(t, compare.TooFew, d.Outcome())
+	require.Equal(t, "1 figure missing in some or all repetitions of the head; too few repetitions in 1 comparison", d.Unjudged())
+
+	head := lacking("head")
+	for i := range head { // 4 of 6 are enough to test, and no reason to pass
+		if head[i].Repetition < 5 {
+			head[i].Metrics["resilience_success_duration"] = repeated("", 1, 1)[0].Metrics["resilience_success_duration"]
+		}
+	}
+	d = compare.DiffOptions{}.Build(repeated("base", 6, 1), head)
+	require.Equal(t, compare.Alike, judgement(t, d, 0, "successful_request_p95_ms").Verdict)
+	require.Equal(t, compare.TooFew, d.Outcome())
+	require.Contains(t, d.Notes[0].Text, "in 4 of 6 repetitions of the head")
+
+	both := compare.DiffOptions{}.Build(head, head)
+	require.Equal(t, compare.Alike, both.Outcome(), "the head lacks no more than the base")
+	require.Contains(t, noteKinds(both), "partial")
 }
 
 func noteKinds(d compare.Diff) []string {

@@ -57,6 +57,70 @@ func TestLabels(t *testing.T) {
 	require.Equal(t, "x=y", runs[0].Name, "a file that is there needs no label")
 }
 
+// Every file that is named, or that a pattern finds, is read.
+func TestFilesThatDifferInTheirEndingAreAllRead(t *testing.T) {
+	for _, names := range [][]string{
+		{"s.ndjson", "s.json.gz"}, {"s.json", "s.summary.json"}, {"s.summary.json", "s-summary.json", "s.jsonl"},
+		{"s.app-metrics.json", "s-app-metrics.json"}, {"s", "s.json"}, {"07-jitter-gray-r2.json", "07-jitter-gray-r2.summary.json"},
+	} {
+		dir := t.TempDir()
+		var paths []string
+		for _, name := range names {
+			paths = append(paths, write(t, dir, name, oneRequest))
+		}
+		for _, given := range [][]string{paths, {filepath.Join(dir, "*")}} {
+			runs, warnings, err := compare.Read(given...)
+			require.NoError(t, err)
+			require.Empty(t, warnings)
+			var read []string
+			for _, run := range runs {
+				read = append(read, run.File)
+			}
+			require.ElementsMatch(t, paths, read)
+			require.Len(t, compare.Build(runs).Rows, len(paths), "none is a repetition of another")
+		}
+	}
+	dir := t.TempDir()
+	write(t, dir, "07-jitter-gray.summary.json", oneRequest)
+	runs, _, err := compare.Read(write(t, dir, "07-jitter-gray.json", oneRequest), dir)
+	require.NoError(t, err)
+	require.Equal(t, []string{"jitter-gray", "jitter-gray.summary.json"}, []string{runs[0].Name, runs[1].Name})
+	require.Equal(t, []string{"jitter", "jitter"}, []string{runs[0].Policy.Name, runs[1].Policy.Name})
+	require.Equal(t, "gray", runs[1].Scenario.Name)
+}
+
+// Labs are in the order in which they are given, and so are the rows of each number.
+func TestLabsAreToldApartAndStayInTheOrderGiven(t *testing.T) {
+	dir := t.TempDir()
+	file := func(folder, name string) string {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, folder), 0o700))
+		return write(t, filepath.Join(dir, folder), name, oneRequest)
+	}
+	file("b", "02-x.json")
+	build := func(paths ...string) (labs, titles []string) {
+		runs, _, err := compare.Read(paths...)
+		require.NoError(t, err)
+		report := compare.Build(runs)
+		for _, row := range report.Rows {
+			titles = append(titles, row.Title())
+		}
+		return report.Labs, titles
+	}
+	labs, titles := build(file("b", "s.json"), file("a", "s.json"))
+	require.Equal(t, []string{"b", "a"}, labs)
+	require.Equal(t, []string{"s of b", "s of a"}, titles)
+	labs, titles = build("now="+file("b", "02-x-gray.summary.json"), "before="+file("a", "01-y-gray.summary.json"), "before="+file("a", "02-x-gray.summary.json"))
+	require.Equal(t, []string{"now", "before"}, labs)
+	require.Equal(t, []string{"01 y-gray of before", "02 x-gray of now", "02 x-gray of before"}, titles)
+	labs, titles = build(file("1/results", "s.json"), file("2/results", "s.json"))
+	require.Equal(t, []string{filepath.Join(dir, "1/results"), filepath.Join(dir, "2/results")}, labs)
+	require.Len(t, titles, 2, "folders of one name are two labs")
+	_, titles = build("before="+file("a", "s.json"), "after="+file("b", "s.json"))
+	require.Equal(t, []string{"before", "after"}, titles, "which a label does already")
+	_, titles = build(file("a", "t.json"), file("a", "s.json"))
+	require.Equal(t, []string{"t", "s"}, titles)
+}
+
 func TestTheStandardInput(t *testing.T) {
 	runs, warnings, err := compare.Reader{Stdin: strings.NewReader(oneRequest)}.Read("-", "s="+write(t, t.TempDir(), "a.json", oneRequest))
 	require.NoError(t, err)
@@ -92,9 +156,6 @@ func TestHostileNames(t *testing.T) {
 }
 
 func TestAFolderOfTenThousandFiles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes 10,000 files")
-	}
 	dir := t.TempDir()
 	for i := range 10_000 {
 		text := oneRequest

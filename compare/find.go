@@ -10,11 +10,12 @@ import (
 // finder turns paths into the files of runs.
 type finder struct {
 	pairs    []*pair
-	known    map[string]*pair // by label and stem
+	known    map[string]*pair // by label and key
 	warnings []Warning
 }
 
-// pair is the files of a run. Each may be missing.
+// pair is the files of a run. Each may be missing. The key is their stem, or the
+// path of a file that another one of its kind keeps out of the pair of its stem.
 type pair struct {
 	label, key             string
 	summary, run, snapshot string
@@ -138,16 +139,11 @@ func (f *finder) pair(label, key string) *pair {
 // addFile notes a file and the others of its run, if they are there.
 func (f *finder) addFile(label, path string) *pair {
 	path = filepath.Clean(path)
-	key := stem(path)
-	p := f.pair(label, key)
-	switch suffixOf(path) {
-	case runSuffix:
-		p.run = path
-	case snapshotSuffix, dottedSnapshotSuffix:
-		p.snapshot = path
-	default:
-		p.summary = path
+	p := f.pair(label, stem(path))
+	if old := *p.place(path); old != "" && old != path {
+		p = f.pair(label, path)
 	}
+	*p.place(path) = path
 	for _, other := range []struct {
 		to       *string
 		suffixes []string
@@ -160,10 +156,21 @@ func (f *finder) addFile(label, path string) *pair {
 			if *other.to != "" {
 				break
 			}
-			if info, err := os.Stat(key + suffix); err == nil && info.Mode().IsRegular() {
-				*other.to = key + suffix
+			if info, err := os.Stat(p.key + suffix); err == nil && info.Mode().IsRegular() {
+				*other.to = p.key + suffix
 			}
 		}
 	}
 	return p
+}
+
+// place is where the pair keeps a file of that name.
+func (p *pair) place(path string) *string {
+	switch suffixOf(path) {
+	case runSuffix:
+		return &p.run
+	case snapshotSuffix, dottedSnapshotSuffix:
+		return &p.snapshot
+	}
+	return &p.summary
 }

@@ -3,6 +3,8 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Gate is something that every row it selects must meet.
@@ -66,6 +68,21 @@ func ParseFilters(texts []string) ([]Filter, error) {
 	return filters, errors.Join(faults...)
 }
 
+// unselected names the filters that select none of the rows, and what there is to
+// select; it is empty if there are none such.
+func unselected(filters []Filter, rows []Row) string {
+	var none []string
+	for _, f := range filters {
+		if !slices.ContainsFunc(rows, f.keeps) {
+			none = append(none, fmt.Sprintf("%q, where %s", f.text, f.among(rows)))
+		}
+	}
+	if len(none) == 0 {
+		return ""
+	}
+	return "no row is selected by " + strings.Join(none, "; nor by ")
+}
+
 // keeps says whether a row is selected and meets the condition, if there is one.
 func (f Filter) keeps(row Row) bool {
 	if !f.selects(row) {
@@ -86,7 +103,8 @@ const (
 	Passed Outcome = "passed"
 	Failed Outcome = "failed"
 	NoData Outcome = "no data"
-	// Undecided is a row of fewer repetitions than were asked for.
+	// Undecided is a row of fewer repetitions than were asked for, or one whose
+	// median meets the gate but is not of all its repetitions.
 	Undecided Outcome = "too few"
 )
 
@@ -103,8 +121,9 @@ type Check struct {
 	// Metric, Op and Limit say what was asked for.
 	Metric, Op string
 	Limit      float64
-	// Needed is the least number of repetitions.
-	Needed int
+	// Needed is the least number of repetitions, and Repetitions how many the row
+	// has, of which Stat.N have the figure.
+	Needed, Repetitions int
 }
 
 // Bad says whether the check is a failure.
@@ -120,15 +139,17 @@ func (g Gate) check(report Report, least int) []Check {
 			continue
 		}
 		c := blank
-		c.Row, c.Stat = report.title(row), row.stat(g.figure.number)
+		c.Row, c.Stat, c.Repetitions = row.Title(), row.stat(g.figure.number), len(row.Runs)
 		switch {
 		case !c.Stat.Known():
 		case c.Stat.N < least:
 			c.Outcome = Undecided
-		case g.holds(c.Stat.Value):
-			c.Outcome = Passed
-		default:
+		case !g.holds(c.Stat.Value):
 			c.Outcome = Failed
+		case c.Stat.N < c.Repetitions:
+			c.Outcome = Undecided
+		default:
+			c.Outcome = Passed
 		}
 		checks = append(checks, c)
 	}

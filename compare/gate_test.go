@@ -69,6 +69,36 @@ func TestGateOfTooFewRepetitionsIsUndecided(t *testing.T) {
 	require.Contains(t, note(t, report, "undecided-gate").Text, "(2 of 3)")
 }
 
+// lacking are repetitions of which all but the first lack a figure in one row.
+func lacking(lab string) []compare.Run {
+	runs := repeated(lab, 6, 1)
+	for i := range runs {
+		if runs[i].Policy.Name == "jitter" && runs[i].Repetition > 1 {
+			delete(runs[i].Metrics, "resilience_success_duration")
+		}
+	}
+	return runs
+}
+
+func TestNoGatePassesOnAFigureThatRepetitionsLack(t *testing.T) {
+	report := judge(t, lacking("lab"), compare.Options{LeastRepetitions: 1},
+		"p95<400", "resilience_success_duration:p(95)<400", "p95/requests<1", "p95<1", "policy=jitter amplification<1.6")
+	require.Equal(t, []compare.Outcome{"too few", "passed", "too few", "passed", "too few", "passed", "failed", "failed", "passed"}, outcomes(report))
+	require.Equal(t, 6, report.Checks[0].Repetitions)
+	text := note(t, report, "undecided-gate").Text
+	require.Contains(t, text, `No gate passes on a figure that some repetitions lack: "p95<400" at 01 jitter-random-failures (in 1 of 6 repetitions)`)
+}
+
+func TestFigureThatRepetitionsLackHasAFootnote(t *testing.T) {
+	report := compare.Build(lacking("lab"))
+	n := note(t, report, "partial")
+	require.Equal(t, []string{"01"}, n.Runs)
+	require.Equal(t, "Some repetitions lack the figure, and the median is that of the others: 01 success p95 ms in 1 of 6 repetitions.", n.Text)
+	require.Equal(t, []int{n.Mark}, row(t, report, 1).Marks(column(t, "successful_request_p95_ms")))
+	require.Empty(t, row(t, report, 2).Marks(column(t, "successful_request_p95_ms")))
+	require.NotContains(t, kinds(compare.Options{Baseline: "jitter"}.Build(repeated("lab", 6, 1))), "partial", "a difference of medians is one figure")
+}
+
 func TestAllFaultsOfGatesAreNamed(t *testing.T) {
 	_, err := compare.ParseGates([]string{
 		"amplifcation<1.5", "amplification", "amplification<many", "a/b/c<1", "policy= amplification<1", `policy="x amplification<1`,
@@ -99,6 +129,37 @@ func TestFilters(t *testing.T) {
 	_, err = compare.ParseFilters([]string{"", "nope"})
 	require.ErrorContains(t, err, `filter "": it is empty`)
 	require.ErrorContains(t, err, `filter "nope": "nope" compares nothing`)
+}
+
+func TestFilterThatSelectsNothingIsSaid(t *testing.T) {
+	for filter, want := range map[string]string{
+		"policy=nobody":              `no row is selected by "policy=nobody", where policy is jitter, immediate-retry`,
+		"scenario=x amplification>1": `no row is selected by "scenario=x amplification>1", where scenario is random-failures; amplification is 1.4725 to 1.4725`,
+		"amplification>9":            `no row is selected by "amplification>9", where amplification is 1.4725 to 1.4725`,
+		"p99<1":                      `no row is selected by "p99<1", where p99 is not known`,
+		"variant=x":                  `no row is selected by "variant=x", where variant is not known`,
+		"policy=jitter":              "",
+	} {
+		filters, err := compare.ParseFilters([]string{filter})
+		require.NoError(t, err)
+		runs := repeated("lab", 1, 1)
+		for i := range runs {
+			runs[i].Metrics["resilience_downstream_calls"].Values["count"] = 14725
+		}
+		report := compare.Options{Filters: filters}.Build(runs)
+		require.Equal(t, want, report.Unselected)
+		diff := compare.DiffOptions{Filters: filters}.Build(runs, runs)
+		require.Equal(t, want, diff.Unselected)
+		if want != "" {
+			require.Contains(t, note(t, report, "no-row").Text, "No row is selected by")
+			require.Contains(t, noteKinds(diff), "no-row")
+		}
+	}
+	two, err := compare.ParseFilters([]string{"policy=jitter", "policy=nobody"})
+	require.NoError(t, err)
+	report := compare.Options{Filters: two}.Build(repeated("lab", 1, 1))
+	require.Len(t, report.Rows, 1)
+	require.Contains(t, report.Unselected, "nobody", "the others hide no filter that selects nothing")
 }
 
 func TestOrderAndGroups(t *testing.T) {

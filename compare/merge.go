@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,8 @@ func Merge(paths ...string) (Merged, error) { return Reader{}.Merge(paths...) }
 
 // Merge puts the shards of one run together, such as the runs of the segments of
 // --execution-segment. Paths are those of [Reader.Read]; run.json and snapshots
-// are not looked at, and Names not used.
+// are not looked at (one that is there without its summary is told in Refused), and
+// Names not used.
 //
 //   - Counters and rates are added up, without error. The rate of a counter is
 //     its sum over the time from the first begin to the last end; where a shard
@@ -68,6 +70,8 @@ func (r Reader) Merge(paths ...string) (Merged, error) {
 	m := merger{parts: newAggregate(), out: Merged{Metrics: Metrics{}, checks: map[checkID]*verdicts{}}, plain: map[string]*plainMetric{}, seen: map[string]string{}}
 	for _, p := range f.pairs {
 		if p.summary == "" {
+			m.out.Refused = append(m.out.Refused, warning(cmp.Or(p.run, p.snapshot),
+				"no summary is beside it: what is merged lacks its run"))
 			continue
 		}
 		c, err := r.content(p.summary)

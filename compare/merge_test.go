@@ -81,6 +81,39 @@ func TestMergedShardsAreTheWhole(t *testing.T) {
 	}
 }
 
+func TestShardsThatDifferInTheirEndingAreAllMerged(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for i, name := range []string{"p1.ndjson", "p1.json", "p3.ndjson", "p1.summary.json"} {
+		paths = append(paths, stream(t, filepath.Join(dir, name), time.Date(2026, 1, 2, 3, 4, i, 0, time.UTC), []float64{1}))
+	}
+	for _, given := range [][]string{paths, {filepath.Join(dir, "p*")}} {
+		whole, err := compare.Merge(given...)
+		require.NoError(t, err)
+		require.Len(t, whole.Shards, 4)
+		require.Equal(t, 8.0, whole.Metrics["calls"].Values["count"])
+		require.Empty(t, whole.Refused)
+	}
+	run := write(t, dir, "p5.run.json", "{}")
+	whole, err := compare.Merge(append(paths, run)...)
+	require.NoError(t, err)
+	require.Len(t, whole.Refused, 1)
+	require.Equal(t, run+": no summary is beside it: what is merged lacks its run", whole.Refused[0].String())
+}
+
+// Whatever the order of the shards, the value of a gauge is the latest.
+func TestLatestValueOfAGaugeWins(t *testing.T) {
+	dir := t.TempDir()
+	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	early := stream(t, filepath.Join(dir, "early.ndjson"), begin, []float64{1, 2, 3})
+	late := stream(t, filepath.Join(dir, "late.ndjson"), begin.Add(time.Minute), []float64{9, 8, 7})
+	for _, paths := range [][]string{{early, late}, {late, early}} {
+		whole, err := compare.Merge(paths...)
+		require.NoError(t, err)
+		require.Equal(t, map[string]float64{"value": 7, "min": 1, "max": 9}, whole.Metrics["level"].Values)
+	}
+}
+
 func TestPercentilesOfPlainSummariesAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	a := write(t, dir, "a.json", `{"metrics":{"n":{"count":3,"rate":1},"r":{"passes":1,"fails":2,"value":0.3},"g":{"value":5,"min":1,"max":9},"t":{"avg":2,"min":1,"max":4,"p(95)":4,"count":3}}}`)
@@ -134,4 +167,8 @@ func TestShardsThatDoNotBelongTogether(t *testing.T) {
 	whole, err = compare.Merge(a, sketch("g123456.json", "0.5:1", counter))
 	require.NoError(t, err)
 	require.Empty(t, whole.Refused)
+	whole, err = compare.Merge(a, sketch("h1234567.json", "1/2:3/4", counter))
+	require.NoError(t, err)
+	require.Len(t, whole.Refused, 1)
+	require.Contains(t, whole.Refused[0].Reason, "no shard is the segment 3/4:1", "the last one")
 }

@@ -31,7 +31,7 @@ type noter struct {
 func notes(report Report, plan func(name string) map[int]string) []Note {
 	n := &noter{report: report, rows: report.Rows}
 	for _, write := range []func(){
-		n.gates, n.exitCodes, n.capped, n.deviations, n.outsideModel, n.baseline, n.tiers, n.serverAboveCaller, n.counts,
+		n.unselected, n.gates, n.exitCodes, n.partial, n.capped, n.deviations, n.outsideModel, n.baseline, n.tiers, n.serverAboveCaller, n.counts,
 		n.repetitions, n.short, n.closedLoop, func() { n.olderThanPlan(plan) }, n.noHTTP, n.noPolicy, n.severalLabs,
 	} {
 		write()
@@ -244,11 +244,14 @@ func (n *noter) closedLoop() {
 		"Closed loop: each caller waits for its answer before it asks again, so a policy that answers faster offers more load. Compare rates and not totals.%s", loads)
 }
 
+// noHTTP explains why runs of our policies lack a metric of k6/http. Of a script
+// that counts under other names nobody here knows who makes its calls.
 func (n *noter) noHTTP() {
 	var labels []string
 	var rows []int
 	n.each(func(i int, label string, run Run) {
-		if _, ok := run.httpFailed(); !ok {
+		_, counted := run.Metrics[requests]
+		if _, ok := run.httpFailed(); !ok && counted && run.Metrics[requests].Of == nil {
 			labels, rows = append(labels, label), append(rows, i)
 		}
 	})
@@ -259,13 +262,7 @@ func (n *noter) noHTTP() {
 }
 
 func (n *noter) severalLabs() {
-	var labs []string
-	for _, row := range n.rows {
-		if !slices.Contains(labs, row.Lab) {
-			labs = append(labs, row.Lab)
-		}
-	}
-	if len(labs) > 1 {
+	if labs := n.report.Labs; len(labs) > 1 {
 		n.add("labs", nil, nil, nil, "The rows come from %s: %s.", plural(len(labs), "lab"), list(labs))
 	}
 }

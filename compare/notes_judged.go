@@ -2,13 +2,21 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
 
+// unselected says which filters select nothing.
+func (n *noter) unselected() {
+	if text := n.report.Unselected; text != "" {
+		n.add("no-row", nil, nil, nil, "%s.", upper(text))
+	}
+}
+
 // gates says which gates saw nothing, and which could not be decided.
 func (n *noter) gates() {
-	var blind, few []string
+	var blind, few, partial []string
 	for _, c := range n.report.Checks {
 		what := fmt.Sprintf("%q", c.Gate)
 		if c.Row != "" {
@@ -16,11 +24,13 @@ func (n *noter) gates() {
 		} else {
 			what += " at any row"
 		}
-		switch c.Outcome {
-		case NoData:
+		switch {
+		case c.Outcome == NoData:
 			blind = append(blind, what)
-		case Undecided:
+		case c.Outcome == Undecided && c.Stat.N < c.Needed:
 			few = append(few, fmt.Sprintf("%s (%d of %d)", what, c.Stat.N, c.Needed))
+		case c.Outcome == Undecided:
+			partial = append(partial, fmt.Sprintf("%s (in %s)", what, ofRepetitions(c.Stat.N, c.Repetitions)))
 		}
 	}
 	if len(blind) > 0 {
@@ -29,7 +39,40 @@ func (n *noter) gates() {
 	if len(few) > 0 {
 		n.add("undecided-gate", nil, nil, nil, "Too few repetitions to decide a gate: %s.", list(few))
 	}
+	if len(partial) > 0 {
+		n.add("undecided-gate", nil, nil, nil, "No gate passes on a figure that some repetitions lack: %s.", list(partial))
+	}
 }
+
+// partial marks the figures that some repetitions of their row lack: their median
+// is that of the others.
+func (n *noter) partial() {
+	var labels, parts []string
+	marked := map[int][]string{}
+	for i, row := range n.rows {
+		titles := map[int][]string{}
+		for _, c := range slices.Concat(Columns(), tables()) {
+			if s := row.stats[c.Name]; c.number != nil && s.Known() && s.N < len(row.Runs) {
+				titles[s.N], marked[i] = append(titles[s.N], c.Title), append(marked[i], c.Name)
+			}
+		}
+		for _, known := range slices.Sorted(maps.Keys(titles)) {
+			labels = append(labels, row.short())
+			parts = append(parts, fmt.Sprintf("%s %s in %s", row.short(), some(titles[known]), ofRepetitions(known, len(row.Runs))))
+		}
+	}
+	if len(parts) == 0 {
+		return
+	}
+	n.add("partial", slices.Compact(labels), nil, nil,
+		"Some repetitions lack the figure, and the median is that of the others: %s.", strings.Join(parts, "; "))
+	for _, i := range slices.Sorted(maps.Keys(marked)) {
+		n.mark([]int{i}, marked[i])
+	}
+}
+
+// ofRepetitions is "1 of 6 repetitions".
+func ofRepetitions(n, all int) string { return fmt.Sprintf("%d of %s", n, plural(all, "repetition")) }
 
 // baseline marks the differences that repetitions are too few to tell from
 // chance, and names the rows that have nothing to be compared with.
@@ -58,14 +101,6 @@ func (n *noter) baseline() {
 	}
 }
 
-// short is the row's number, or else its name.
-func (r Row) short() string {
-	if number := r.number(); number != "" {
-		return number
-	}
-	return r.Name
-}
-
 // olderThanPlan tells labs whose runs are not those of their plan as it is now.
 func (n *noter) olderThanPlan(plan func(name string) map[int]string) {
 	if plan == nil {
@@ -88,7 +123,7 @@ func (n *noter) olderThanPlan(plan func(name string) map[int]string) {
 		if name := now[row.Number]; name != "" {
 			is = name
 		}
-		parts = append(parts, fmt.Sprintf("%s %s is %s now", row.number(), row.Name, is))
+		parts = append(parts, fmt.Sprintf("%s is %s now", row.Title(), is))
 	}
 	if len(parts) > 0 {
 		n.add("older-than-plan", nil, nil, nil, "The plan has changed since %s was run: %s.", list(seen), strings.Join(parts, "; "))

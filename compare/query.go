@@ -162,6 +162,38 @@ func (q query) selects(row Row) bool {
 	return true
 }
 
+// among says what there is in the rows to select: the values of the query's words
+// and of its figure.
+func (q query) among(rows []Row) string {
+	var parts []string
+	for _, w := range q.words {
+		var values []string
+		for _, row := range rows {
+			if value := row.words(w.name)[0]; value != "" && !slices.Contains(values, value) {
+				values = append(values, value)
+			}
+		}
+		if len(values) == 0 {
+			values = []string{"not known"}
+		}
+		parts = append(parts, w.name+" is "+strings.Join(values, ", "))
+	}
+	if q.asks() {
+		var values []float64
+		for _, row := range rows {
+			if s := row.stat(q.figure.number); s.Known() {
+				values = append(values, s.Value)
+			}
+		}
+		if len(values) == 0 {
+			parts = append(parts, q.figure.name+" is not known")
+		} else {
+			parts = append(parts, fmt.Sprintf("%s is %s to %s", q.figure.name, decimal(slices.Min(values)), decimal(slices.Max(values))))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
 // words are the texts that a pattern may match.
 func (r Row) words(name string) []string {
 	switch name {

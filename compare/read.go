@@ -55,7 +55,8 @@ func Read(paths ...string) ([]Run, []Warning, error) { return Reader{}.Read(path
 //
 // A file that cannot be used is a warning and the others are still read; a run
 // that was interrupted is left out with a warning. Runs come in the order of
-// their labs' folders, numbers, names and repetitions. If no run is left the
+// their numbers; those of one number or of none in the order of the paths, names
+// and labs as these are met first, and then of repetitions. If no run is left the
 // error wraps [ErrNoRuns], beside the warnings that say why; an error about Names
 // is one about the figures that there are, and nothing is read.
 func (r Reader) Read(paths ...string) ([]Run, []Warning, error) {
@@ -75,7 +76,10 @@ func (r Reader) Read(paths ...string) ([]Run, []Warning, error) {
 	}
 	in.unused(len(runs))
 	nameLabs(runs)
-	slices.SortFunc(runs, order)
+	for i := range runs {
+		runs[i].given = i
+	}
+	sortRuns(runs)
 	slices.SortFunc(in.warnings, func(a, b Warning) int {
 		return strings.Compare(a.String(), b.String())
 	})
@@ -184,18 +188,22 @@ func (r *reading) name(run *Run, p pair) {
 	run.Lab = p.label
 	if run.Setup == nil && run.Scenario.Name == "" && !p.found {
 		r.repetitions[p.label]++
-		run.Number, run.Name, run.Policy.Name, run.Repetition = 0, p.label, p.label, r.repetitions[p.label]
+		run.Number, run.Name, run.Policy.Name, run.Variant, run.Repetition = 0, p.label, p.label, "", r.repetitions[p.label]
 	}
 }
 
 func newRun(p pair, c content, file runFile, haveFile bool) Run {
-	run := Run{File: p.summary, Shape: c.shape, Metrics: c.metrics, Lab: filepath.Base(filepath.Dir(p.summary))}
+	run := Run{File: p.summary, Shape: c.shape, Metrics: c.metrics, Lab: filepath.Dir(p.summary)}
 	if p.summary == stdin {
 		run.Lab, run.Name, run.Policy.Name, run.Repetition = stdin, stdin, stdin, 1
 		return run
 	}
 	run.Number, run.Name, run.Repetition = fromName(p.summary)
 	run.Policy.Name, run.Scenario.Name = split(run.Name)
+	if p.key == p.summary { // another file has the name without the ending, if it has one
+		run.Variant = strings.TrimPrefix(p.summary, stem(p.summary))
+		run.Name += run.Variant
+	}
 	if !haveFile {
 		return run
 	}
@@ -210,17 +218,31 @@ func newRun(p pair, c content, file runFile, haveFile bool) Run {
 	return run
 }
 
-// nameLabs gives runs without a run.json the lab of the others in their folder.
+// nameLabs gives runs that have the folder for a lab the lab of the others in it,
+// or else the folder's name, or its path where two folders have one name.
 func nameLabs(runs []Run) {
-	labs := map[string]string{}
+	labs, paths := map[string]string{}, map[string]string{}
+	twice := map[string]bool{}
 	for _, run := range runs {
-		if run.Setup != nil {
-			labs[filepath.Dir(run.File)] = run.Lab
+		dir := filepath.Dir(run.File)
+		switch base := filepath.Base(dir); {
+		case run.Setup != nil:
+			labs[dir] = run.Lab
+		case run.Lab == dir:
+			twice[base] = twice[base] || paths[base] != "" && paths[base] != dir
+			paths[base] = dir
 		}
 	}
 	for i, run := range runs {
-		if lab := labs[filepath.Dir(run.File)]; lab != "" && run.Setup == nil {
+		dir := filepath.Dir(run.File)
+		switch lab := labs[dir]; {
+		case run.Lab != dir:
+		case lab != "" && lab != dir:
 			runs[i].Lab = lab
+		case twice[filepath.Base(dir)]:
+			runs[i].Lab = filepath.ToSlash(dir)
+		default:
+			runs[i].Lab = filepath.Base(dir)
 		}
 	}
 }

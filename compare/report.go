@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -12,13 +13,16 @@ import (
 
 // Report is what renderers render. The zero Report is one of no rows.
 type Report struct {
-	// Labs are the labs that the rows come from, in order of appearance.
+	// Labs are the labs that the rows come from, in the order in which they were read.
 	Labs []string
 	// Setting says in one line how the runs were made, as far as they agree.
 	Setting string
 	// Rows are in the order of their numbers, those without a number last, or in
 	// the order that was asked for.
 	Rows []Row
+	// Unselected says which filters select no row, and what there is to select;
+	// empty for none.
+	Unselected string
 	// Baseline is the policy that the others are compared with; empty for none.
 	Baseline string
 	// Checks are what became of the gates at the rows.
@@ -43,6 +47,7 @@ type Row struct {
 	// Runs are the repetitions; never empty.
 	Runs []Run
 
+	ofLab   string // the lab, where rows of several are told apart by it
 	stats   map[string]Stat
 	changes map[string]Change // against the baseline
 	marks   map[string][]int
@@ -58,7 +63,7 @@ type Group struct {
 
 // Table is a table of a report for people: some columns of its rows.
 type Table struct {
-	// Title is empty for the first one, and Legend explains the headings.
+	// Title is empty for the first one, and Legend explains the short headings.
 	Title, Legend string
 	Columns       []Column
 }
@@ -70,7 +75,7 @@ func Build(runs []Run, warnings ...Warning) Report { return Options{}.Build(runs
 // Build makes the report that the options ask for; see the function [Build].
 func (o Options) Build(runs []Run, warnings ...Warning) Report {
 	runs = slices.Clone(runs)
-	slices.SortStableFunc(runs, order)
+	sortRuns(runs)
 	report := Report{Warnings: warnings, Setting: setting(runs), Baseline: o.Baseline, groupBy: cmp.Or(o.GroupBy, "scenario")}
 	rows := rowsOf(runs)
 	baseline(rows, o.Baseline)
@@ -78,11 +83,11 @@ func (o Options) Build(runs []Run, warnings ...Warning) Report {
 		if len(o.Filters) == 0 || slices.ContainsFunc(o.Filters, func(f Filter) bool { return f.keeps(row) }) {
 			report.Rows = append(report.Rows, row)
 		}
-		if !slices.Contains(report.Labs, row.Lab) {
-			report.Labs = append(report.Labs, row.Lab)
-		}
 	}
 	o.Sort.sort(report.Rows)
+	report.Labs = labsOf(report.Rows)
+	report.Unselected = unselected(o.Filters, rows)
+	tellLabs(report.Rows, report.Labs)
 	for _, gate := range o.Gates {
 		report.Checks = append(report.Checks, gate.check(report, o.LeastRepetitions)...)
 	}
@@ -118,16 +123,45 @@ func rowsOf(runs []Run) []Row {
 	return rows
 }
 
-// order is the order of rows, and within them of repetitions.
-func order(a, b Run) int {
+// sortRuns puts runs into the order of rows, and within them of repetitions: that
+// of their numbers, then of their names and labs as [Reader.Read] met them first,
+// and of the alphabet where it met none.
+func sortRuns(runs []Run) {
+	names, labs := map[string]int{}, map[string]int{}
+	for _, run := range runs {
+		first(names, run.Name, run.given)
+		first(labs, run.Lab, run.given)
+	}
 	last := func(number int) uint { return uint(number) - 1 } // 0 comes last
-	return cmp.Or(
-		cmp.Compare(last(a.Number), last(b.Number)),
-		strings.Compare(a.Name, b.Name),
-		strings.Compare(a.Lab, b.Lab),
-		cmp.Compare(a.Repetition, b.Repetition),
-		strings.Compare(a.File, b.File),
-	)
+	slices.SortStableFunc(runs, func(a, b Run) int {
+		return cmp.Or(
+			cmp.Compare(last(a.Number), last(b.Number)),
+			cmp.Compare(names[a.Name], names[b.Name]), strings.Compare(a.Name, b.Name),
+			cmp.Compare(labs[a.Lab], labs[b.Lab]), strings.Compare(a.Lab, b.Lab),
+			cmp.Compare(a.Repetition, b.Repetition),
+			strings.Compare(a.File, b.File),
+		)
+	})
+}
+
+// first notes the least place of a name.
+func first(places map[string]int, name string, place int) {
+	if p, ok := places[name]; !ok || place < p {
+		places[name] = place
+	}
+}
+
+// labsOf are the labs of the rows, in the order in which they were met.
+func labsOf(rows []Row) []string {
+	places := map[string]int{}
+	for _, row := range rows {
+		for _, run := range row.Runs {
+			first(places, row.Lab, run.given)
+		}
+	}
+	return slices.SortedFunc(maps.Keys(places), func(a, b string) int {
+		return cmp.Or(cmp.Compare(places[a], places[b]), strings.Compare(a, b))
+	})
 }
 
 func sameRow(a, b Run) bool {
@@ -188,7 +222,7 @@ func (r Row) label(run Run) string {
 	if len(r.Runs) > 1 {
 		label += "-r" + strconv.Itoa(run.Repetition)
 	}
-	return label
+	return r.withLab(label)
 }
 
 func (r Row) concurrency() string {
@@ -221,6 +255,14 @@ func (r Report) Wasteful() bool {
 		s := row.stats["wasted_share"]
 		return s.Known() && s.Value >= wasteful
 	})
+}
+
+// LabColumn returns the column of the labs if they tell rows apart, and else none.
+func (r Report) LabColumn() []Column {
+	if !slices.ContainsFunc(r.Rows, func(row Row) bool { return row.ofLab != "" }) {
+		return nil
+	}
+	return pick("lab")
 }
 
 // Columns returns the columns of the report's files: those of the function
@@ -257,11 +299,16 @@ func (r Report) Tables() []Table {
 			Columns: pick(work(head)...),
 		})
 	}
+	if r.groupBy != "lab" {
+		for i := range out {
+			out[i].Columns = slices.Insert(out[i].Columns, 2, r.LabColumn()...) // behind the head
+		}
+	}
 	return out
 }
 
 // Groups returns the rows by scenario, or what else they are grouped by, in order
-// of first appearance.
+// of first appearance, and labs in the order of Labs.
 func (r Report) Groups() []Group {
 	var groups []Group
 	for _, row := range r.Rows {
@@ -272,6 +319,11 @@ func (r Report) Groups() []Group {
 			groups = append(groups, Group{Title: title, Conditions: conditions})
 		}
 		groups[i].Rows = append(groups[i].Rows, row)
+	}
+	if r.groupBy == "lab" {
+		slices.SortStableFunc(groups, func(a, b Group) int {
+			return slices.Index(r.Labs, a.Title) - slices.Index(r.Labs, b.Title)
+		})
 	}
 	return groups
 }
@@ -289,12 +341,31 @@ func (r Row) group(by string) (title, conditions string) {
 	return cmp.Or(r.Scenario, "unknown scenario"), r.Conditions
 }
 
-// title names a row in a sentence: by its number and name, and by its lab where
-// there are several.
-func (r Report) title(row Row) string {
-	title := strings.TrimSpace(row.number() + " " + row.Name)
-	if len(r.Labs) > 1 {
-		title += " of " + row.Lab
+// tellLabs has rows of several labs told apart by them, unless their names are
+// those of the labs.
+func tellLabs(rows []Row, labs []string) {
+	if len(labs) < 2 || !slices.ContainsFunc(rows, func(r Row) bool { return r.Name != r.Lab }) {
+		return
 	}
-	return title
+	for i := range rows {
+		rows[i].ofLab = rows[i].Lab
+	}
+}
+
+// OfLab is the row's lab where the report has rows of several that only it tells
+// apart, and else empty.
+func (r Row) OfLab() string { return r.ofLab }
+
+// Title names the row in a sentence: by its number and name, and by its lab if
+// that is to be told.
+func (r Row) Title() string { return r.withLab(strings.TrimSpace(r.number() + " " + r.Name)) }
+
+// short is the row's number, or else its name, and its lab if that is to be told.
+func (r Row) short() string { return r.withLab(cmp.Or(r.number(), r.Name)) }
+
+func (r Row) withLab(name string) string {
+	if r.ofLab != "" {
+		name += " of " + r.ofLab
+	}
+	return name
 }

@@ -214,6 +214,17 @@ func kinds(report compare.Report) []string {
 	return out
 }
 
+// Who makes the calls of a script that counts under other names is not known.
+func TestAbsenceOfHTTPMetricsIsExplainedForOurMetricsOnly(t *testing.T) {
+	own := compare.Metrics{"resilience_requests": {Type: compare.Counter, Values: map[string]float64{"count": 2}}}
+	require.Contains(t, kinds(compare.Build([]compare.Run{{Name: "x", Metrics: own}})), "no-http-metrics")
+	runs, _, err := compare.Reader{Names: map[string]string{"total_requests": "iterations"}}.Read(
+		write(t, t.TempDir(), "a.json", `{"metrics":{"iterations":{"count":2,"rate":1}}}`))
+	require.NoError(t, err)
+	require.NotContains(t, kinds(compare.Build(runs)), "no-http-metrics")
+	require.NotContains(t, kinds(compare.Build([]compare.Run{{Name: "x", Metrics: compare.Metrics{}}})), "no-http-metrics")
+}
+
 func TestFigureThatRunFileLacksIsMissing(t *testing.T) {
 	report := compare.Build([]compare.Run{{Name: "x", Downstream: compare.Downstream{"received": 7}}})
 	require.Equal(t, 7.0, report.Rows[0].Stat(column(t, "downstream_received")).Value)

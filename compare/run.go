@@ -40,6 +40,8 @@ type Run struct {
 	// Tiers are the services that stood between the caller and the server, as a
 	// request met them; nil for none.
 	Tiers []Tier
+
+	given int // its place among the runs that were read with it
 }
 
 // Tier is what a service in front of the server counted.

@@ -56,7 +56,11 @@ func setting(runs []Run) string {
 		}
 		add("plan", "plan "+s.Plan)
 		add("mode", "mode "+s.Mode)
-		add("load", fmt.Sprintf("%d VUs × %s s", s.VUs, decimal(s.DurationMS/1000)))
+		if s.Mode == "once" {
+			add("load", "1 iteration of 1 VU")
+		} else {
+			add("load", fmt.Sprintf("%d VUs × %s s", s.VUs, decimal(s.DurationMS/1000)))
+		}
 		add("seed", fmt.Sprintf("seed %d", s.Seed))
 		add("runner", s.Runner)
 		add("machine", s.Machine)

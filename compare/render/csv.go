@@ -8,13 +8,13 @@ import (
 	"github.com/retrylab/retrylab/compare"
 )
 
-// CSV writes the columns of report.Columns under their names, one line a row,
-// with numbers to 6 decimals and missing values empty,
+// CSV writes the columns of report.Columns under their names, and at the end that
+// of the labs where rows are of several, one line a row, with numbers to 6 decimals and missing values empty,
 // and so are differences that are not significant. Text that a spreadsheet
 // would take for a formula gets an apostrophe in front.
 func CSV(w io.Writer, report compare.Report) error {
 	out := csv.NewWriter(w)
-	columns := report.Columns()
+	columns := append(report.Columns(), report.LabColumn()...)
 	record := make([]string, len(columns))
 	for i, c := range columns {
 		record[i] = c.Name

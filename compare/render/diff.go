@@ -17,6 +17,9 @@ func diffTitle(d compare.Diff) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
+	if n := len(d.Gone); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d only in the base", n))
+	}
 	if n := d.Count(compare.Alike); n > 0 || len(parts) == 0 {
 		parts = append(parts, fmt.Sprintf("%d without a difference", n))
 	}

@@ -79,9 +79,15 @@ func why(c compare.Check) string {
 	case c.Outcome == compare.NoData:
 		return fmt.Sprintf("%s: it saw no data: %s is missing, %s", c.Row, c.Metric, wanted)
 	case c.Outcome == compare.Undecided:
-		return fmt.Sprintf("%s: %s %s, %s: too few repetitions, %d of %d", c.Row, c.Metric, seen(c), wanted, c.Stat.N, c.Needed)
+		if c.Stat.N < c.Needed {
+			return fmt.Sprintf("%s: %s %s, %s: too few repetitions, %d of %d", c.Row, c.Metric, seen(c), wanted, c.Stat.N, c.Needed)
+		}
 	}
-	return fmt.Sprintf("%s: %s %s, %s", c.Row, c.Metric, seen(c), wanted)
+	text := fmt.Sprintf("%s: %s %s, %s", c.Row, c.Metric, seen(c), wanted)
+	if c.Stat.N < c.Repetitions {
+		text += fmt.Sprintf(": it is in %d of %d repetitions", c.Stat.N, c.Repetitions)
+	}
+	return text
 }
 
 // seen is the figure with as many digits as it takes to tell it from the limit.

@@ -26,8 +26,9 @@ func Annotations(w io.Writer, report compare.Report) error {
 	return err
 }
 
-// DiffAnnotations writes an error for each figure that is worse, a warning if
-// there were too few repetitions, and one for each file that could not be read.
+// DiffAnnotations writes an error for each figure that is worse, a warning for each
+// reason why something could not be judged, and one for each file that could not be
+// read.
 func DiffAnnotations(w io.Writer, diff compare.Diff) error {
 	var b strings.Builder
 	for _, row := range diff.Rows {
@@ -38,8 +39,11 @@ func DiffAnnotations(w io.Writer, diff compare.Diff) error {
 		}
 	}
 	for _, note := range diff.Notes {
-		if note.Kind == "too-few" {
+		switch note.Kind {
+		case "too-few":
 			annotate(&b, "warning", "too few repetitions", note.Text)
+		case "only-in-base", "partial", "no-row":
+			annotate(&b, "warning", "not enough data to judge", note.Text)
 		}
 	}
 	annotateWarnings(&b, diff.Warnings)

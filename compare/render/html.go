@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/retrylab/retrylab/compare"
@@ -85,9 +86,9 @@ type pageGate struct {
 
 type pageTable struct {
 	// Title is empty for the first table, Name never.
-	Title, Name, Legend string
-	Columns             []compare.Column
-	Groups              []pageGroup
+	Title, Name string
+	Columns     []compare.Column
+	Groups      []pageGroup
 }
 
 // SpanRest is how many columns are behind the first.
@@ -118,7 +119,8 @@ func newPage(report compare.Report) page {
 		title += ": " + printable(strings.Join(report.Labs, ", "))
 	}
 	p := page{frame: newFrame(title, report.Setting)}
-	p.Columns, p.Notes, p.Warnings = report.Columns(), report.Notes, report.Warnings
+	p.Columns = slices.Insert(report.Columns(), 2, report.LabColumn()...) // behind the name
+	p.Notes, p.Warnings = report.Notes, report.Warnings
 	for _, g := range gateResults(report.Checks) {
 		p.Gates = append(p.Gates, newPageGate(g))
 	}
@@ -154,7 +156,7 @@ func newPageGate(g gateResult) pageGate {
 }
 
 func newPageTable(report compare.Report, table compare.Table) pageTable {
-	out := pageTable{Title: printable(table.Title), Name: "Summary", Legend: table.Legend, Columns: table.Columns}
+	out := pageTable{Title: printable(table.Title), Name: "Summary", Columns: table.Columns}
 	if table.Title != "" {
 		out.Name = out.Title
 	}

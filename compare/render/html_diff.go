@@ -103,7 +103,7 @@ func changePlot(diff compare.Diff, i int, c compare.Column) changes {
 			most = max(most, math.Abs(v))
 		}
 	}
-	const left, right = rejectionsLeft, plotWidth - 90
+	const left, right = wideLeft, plotWidth - 90
 	x := func(v float64) float64 { return round1((left+right)/2 + v/most*((right-left)/2-12)) }
 	plot.ZeroX, plot.FloorX, plot.FloorWidth = x(0), x(-floor), round1(x(floor)-x(-floor))
 	for _, v := range []float64{-most, 0, most} {

@@ -67,7 +67,7 @@ func jsonGates(checks []compare.Check) []object {
 	for i, c := range checks {
 		out[i] = object{
 			{"gate", c.Gate}, {"row", c.Row}, {"outcome", c.Outcome}, {"metric", c.Metric}, {"operator", c.Op},
-			{"limit", json.Number(exact(c.Limit))}, {"value", number(c.Stat)}, {"repetitions", c.Stat.N},
+			{"limit", json.Number(exact(c.Limit))}, {"value", number(c.Stat)}, {"repetitions", c.Stat.N}, {"row_repetitions", c.Repetitions},
 		}
 	}
 	return out

@@ -2,11 +2,13 @@ package render_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/retrylab/retrylab/compare"
+	"github.com/retrylab/retrylab/compare/render"
 )
 
 // repeated are six repetitions of four runs, with an account by the second,
@@ -82,4 +84,83 @@ func changed(t *testing.T) compare.Diff {
 		}
 	}
 	return compare.DiffOptions{}.Build(base, head, compare.Warning{File: "05-x.summary.json", Reason: "not a k6 summary: left out"})
+}
+
+// twoLabs is a report of two labs of the same runs, given in this order.
+func twoLabs(t *testing.T, o compare.Options) compare.Report {
+	t.Helper()
+	runs, warnings, err := compare.Read("before=../testdata/lab/0[56]-*", "after=../testdata/lab/0[567]-*")
+	require.NoError(t, err)
+	require.Empty(t, warnings)
+	return o.Build(runs)
+}
+
+func TestRowsOfTwoLabsAreToldApart(t *testing.T) {
+	report := twoLabs(t, compare.Options{Baseline: "jitter"})
+	table, markdown := text(t, renderers()["comparison.txt"], report), text(t, render.Markdown, report)
+	require.Regexp(t, `(?m)^ 05  immediate-retry  before +666 (.|\n)* 05  immediate-retry  after +666`, table)
+	require.Contains(t, table, "Retry Lab  7 runs of before, after")
+	require.Contains(t, markdown, "| 06 | jitter | before | 566 ")
+	require.Contains(t, markdown, "| 06 | jitter | after | 566 ")
+	require.Contains(t, markdown, "- immediate-retry of after, median of 2: ")
+
+	var labs []string
+	for line := range strings.Lines(text(t, render.CSV, report)) {
+		fields := strings.Split(strings.TrimSpace(line), ",")
+		labs = append(labs, fields[len(fields)-1])
+	}
+	require.Equal(t, []string{"lab", "before", "after", "before", "after", "after"}, labs)
+
+	page := text(t, render.HTML, report)
+	for _, want := range []string{
+		`<title>05 immediate-retry of before: 1.476 calls per request`, `>05 immediate-retry of after</text>`,
+		`<title>06 jitter of after, random-failures`, `>07 circuit-breaker-random-failures of after</text>`,
+		`<th scope="row">jitter</th><td class="words">before</td>`, `<th scope="row">jitter-random-failures</th><td class="words">after</td>`,
+	} {
+		require.Contains(t, page, want)
+	}
+	require.NotContains(t, page, `<title>06 jitter, random-failures`)
+
+	grouped := text(t, renderers()["comparison.txt"], twoLabs(t, compare.Options{GroupBy: "lab"}))
+	require.Regexp(t, `(?m)^ before$(.|\n)*^ after$`, grouped)
+	require.NotRegexp(t, `(?m)^ 05 .* (before|after) `, grouped)
+}
+
+func TestNamesInPlotsKeepTheirLabs(t *testing.T) {
+	var runs []compare.Run
+	for _, lab := range []string{"matrix-editorial-20261130-010430", "matrix-editorial-20261130-030039"} {
+		for _, run := range repeated(lab, 1) {
+			run.Policy.Name, run.Name = run.Policy.Name+"-of-a-very-long-name-indeed", run.Name+"-of-a-very-long-name-indeed"
+			runs = append(runs, run)
+		}
+	}
+	page := text(t, render.HTML, compare.Build(runs))
+	for _, end := range []string{"010430", "030039"} {
+		require.Contains(t, page, ">01 no-retry-standard-time… of matrix-…"+end+"</text>")
+	}
+}
+
+// The headings of the page are in full, and its cells explain them.
+func TestLegendOfShortHeadingsIsInTheTableOnly(t *testing.T) {
+	const legend = "calls/req.: amplification"
+	require.Contains(t, text(t, renderers()["comparison.txt"], judged(t)), legend)
+	for _, f := range []renderer{render.HTML, render.Markdown} {
+		require.NotContains(t, text(t, f, judged(t)), legend)
+	}
+}
+
+func TestGateOfAFigureThatRepetitionsLackSaysSo(t *testing.T) {
+	gates, err := compare.ParseGates([]string{"policy=bulkhead p95<400"})
+	require.NoError(t, err)
+	runs := repeated("lab", 1)
+	for i := range runs {
+		if runs[i].Repetition > 1 {
+			delete(runs[i].Metrics, "resilience_success_duration")
+		}
+	}
+	report := compare.Options{Gates: gates}.Build(runs)
+	const want = "04 bulkhead-outage: p95 339, wanted < 400: it is in 1 of 6 repetitions"
+	for _, f := range []renderer{renderers()["comparison.txt"], render.JUnit, render.Annotations} {
+		require.Contains(t, strings.ReplaceAll(text(t, f, report), "&lt;", "<"), want)
+	}
 }

@@ -88,6 +88,9 @@ func DiffJUnit(w io.Writer, diff compare.Diff) error {
 			}
 			suite.Cases = append(suite.Cases, one)
 		}
+		for _, name := range diff.Gone {
+			suite.Cases = append(suite.Cases, junitCase{Class: suite.Name, Name: printable(name), Skipped: &junitMessage{Message: "only in the base"}})
+		}
 		suites = append(suites, suite)
 	}
 	return writeJUnit(w, "Retry Lab diff", suites, diff.Warnings)

@@ -90,7 +90,7 @@ func markdownGroup(b *bytes.Buffer, group compare.Group, columns []compare.Colum
 		}
 		b.WriteString("|\n")
 		if parts := ranges(columns, row); len(parts) > 0 {
-			repeated += fmt.Sprintf("- %s, median of %d: %s\n", escape(row.PolicyLabel()), len(row.Runs), escape(strings.Join(parts, " · ")))
+			repeated += fmt.Sprintf("- %s, median of %d: %s\n", escape(called(row, row.PolicyLabel())), len(row.Runs), escape(strings.Join(parts, " · ")))
 		}
 	}
 	b.WriteString("\n")

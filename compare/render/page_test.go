@@ -24,7 +24,7 @@ func (b *browser) quiet() {
 func TestPagesInABrowser(t *testing.T) {
 	b := newBrowser(t)
 	for name, test := range map[string]func(*testing.T, *browser){
-		"plots and themes": plotsAndThemes, "sorting": sorting, "foreign scripts": foreignScripts, "diff": diffPage,
+		"plots and themes": plotsAndThemes, "sorting": sorting, "foreign scripts": foreignScripts, "diff": diffPage, "two labs": labsPage,
 		"no JavaScript, and paper": plainAndPaper,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,6 +59,24 @@ func plotsAndThemes(t *testing.T, b *browser) {
 	}
 	require.NotEqual(t, colours["light"], colours["dark"])
 	b.quiet()
+}
+
+func labsPage(t *testing.T, b *browser) {
+	b.open(text(t, render.HTML, twoLabs(t, compare.Options{})))
+	b.quiet()
+	names := func(query string) string {
+		return b.text("[...document.querySelectorAll('" + query + "')].map((e) => e.textContent).join('; ')")
+	}
+	require.Contains(t, names("#plot-amplification g > text:first-of-type"), "06 jitter of before; 06 jitter of after")
+	require.Contains(t, names("#plot-success .labels text"), "runs 06 of after, 06 of before", "the points are the same")
+	require.Equal(t, "07 circuit-breaker-random-failures of after", names("#plot-rejections g > text:first-of-type"))
+	cut := false
+	b.eval(`[...document.querySelectorAll('#plot-amplification g')].some((g) => g.querySelector('text').getBoundingClientRect().left < g.ownerSVGElement.getBoundingClientRect().left)`, &cut)
+	require.False(t, cut, "a name begins outside of its plot")
+	for _, theme := range []string{"light", "dark"} {
+		b.theme(theme)
+		b.shoot("labs-" + theme + ".png")
+	}
 }
 
 func sorting(t *testing.T, b *browser) {

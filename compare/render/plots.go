@@ -2,6 +2,8 @@ package render
 
 import (
 	"math"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/retrylab/retrylab/compare"
 )
@@ -16,7 +18,9 @@ const (
 	barHeight   = 16.0
 	barStep     = 26.0
 	barsTop     = 22.0
-	nameInPlot  = 30 // characters of a policy's name that fit
+	nameInPlot  = 30    // characters of a policy's name that fit
+	wideLeft    = 320.0 // room for longer names, such as those with a lab
+	wideName    = 44
 	barsPadding = 10.0
 )
 
@@ -24,6 +28,7 @@ const (
 type bars struct {
 	Scenario, Conditions string
 	Width, Height        float64
+	NameX                float64 // where names end
 	OneX, Bottom         float64 // the line of one call per request
 	Bars                 []bar
 }
@@ -49,10 +54,14 @@ func barPlots(report compare.Report, columns columnsByName) []bars {
 	for _, row := range report.Rows {
 		scale = max(scale, row.Stat(amplification).High, row.Stat(expected).Value)
 	}
-	x := func(v float64) float64 { return round1(barsLeft + v/scale*(plotWidth-barsLeft-barsRight)) }
+	left, fit := barsLeft, nameInPlot
+	if len(report.LabColumn()) > 0 {
+		left, fit = wideLeft, wideName
+	}
+	x := func(v float64) float64 { return round1(left + v/scale*(plotWidth-left-barsRight)) }
 	var plots []bars
 	for _, group := range report.Groups() {
-		plot := bars{Width: plotWidth, OneX: x(1)}
+		plot := bars{Width: plotWidth, NameX: left - 8, OneX: x(1)}
 		plot.Scenario, plot.Conditions = heading(group)
 		for _, row := range group.Rows {
 			seen, want := row.Stat(amplification), row.Stat(expected)
@@ -61,8 +70,8 @@ func barPlots(report compare.Report, columns columnsByName) []bars {
 			}
 			y := barsTop + float64(len(plot.Bars))*barStep
 			b := bar{
-				Name: short(label(row), nameInPlot), Value: figure(compare.Factor, seen.Value),
-				Y: y, Middle: y + barHeight/2, X: barsLeft, Width: round1(x(seen.Value) - barsLeft),
+				Name: fitted(row, numbered(row), fit), Value: figure(compare.Factor, seen.Value),
+				Y: y, Middle: y + barHeight/2, X: left, Width: round1(x(seen.Value) - left),
 				LowX: x(seen.Low), HighX: x(seen.High), Ranged: seen.High > seen.Low,
 				Expected: want.Known(), ExpectedX: x(want.Value), ExpectedTop: y - 3, ExpectedBottom: y + barHeight + 3,
 			}
@@ -83,18 +92,51 @@ func barPlots(report compare.Report, columns columnsByName) []bars {
 	return plots
 }
 
-// label is the row's number and policy.
-func label(row compare.Row) string {
-	number := ""
+// runNumber is the row's number, empty if it has none.
+func runNumber(row compare.Row) string {
 	for _, c := range compare.Summary() {
 		if c.Name == "run" {
-			number = row.Text(c)
+			return row.Text(c)
 		}
 	}
-	if number == "" {
-		return printable(row.PolicyLabel())
+	return ""
+}
+
+// numbered is the row's number and policy.
+func numbered(row compare.Row) string {
+	return strings.TrimSpace(runNumber(row) + " " + row.PolicyLabel())
+}
+
+// label is the row's number and policy, and its lab if that is to be told.
+func label(row compare.Row) string { return printable(called(row, numbered(row))) }
+
+// called is a row's name with its lab behind it, if that is to be told.
+func called(row compare.Row, name string) string {
+	if row.OfLab() == "" {
+		return name
 	}
-	return number + " " + printable(row.PolicyLabel())
+	return name + " of " + row.OfLab()
+}
+
+// fitted is a row's name as [called] has it in about n characters, of the lab at
+// most a third.
+func fitted(row compare.Row, name string, n int) string {
+	name = printable(name)
+	if row.OfLab() == "" {
+		return short(name, n)
+	}
+	lab := ends(printable(row.OfLab()), n/3)
+	return short(name, n-len(" of ")-utf8.RuneCountInString(lab)) + " of " + lab
+}
+
+// ends cuts the middle out of a text that is longer than n characters: labs often
+// differ at their ends only.
+func ends(text string, n int) string {
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	return string(runes[:n/2]) + "…" + string(runes[len(runes)-(n-1-n/2):])
 }
 
 // short cuts a text that is longer than n characters.

@@ -6,8 +6,6 @@ import (
 	"github.com/retrylab/retrylab/compare"
 )
 
-const rejectionsLeft = 320.0 // room for the numbers and names of runs
-
 // rejections is the plot of refused attempts for each request, by guard.
 type rejections struct {
 	// Known says whether any row has the figures at all.
@@ -47,8 +45,8 @@ func rejectionsPlot(report compare.Report) rejections {
 	shown := map[int]bool{}
 	var guards []string
 	for _, row := range report.Rows {
-		bar := stack{Name: short(rowName(row), 44), Middle: 6 + float64(len(plot.Bars))*barStep + barHeight/2}
-		x, sum := rejectionsLeft, 0.0
+		bar := stack{Name: fitted(row, rowName(row), wideName), Middle: 6 + float64(len(plot.Bars))*barStep + barHeight/2}
+		x, sum := wideLeft, 0.0
 		var parts []string
 		for kind, r := range row.Rejections() {
 			if len(guards) <= kind {
@@ -58,7 +56,7 @@ func rejectionsPlot(report compare.Report) rejections {
 				continue
 			}
 			shown[kind] = true
-			width := r.PerRequest / most * (plotWidth - rejectionsLeft - barsRight)
+			width := r.PerRequest / most * (plotWidth - wideLeft - barsRight)
 			bar.Parts = append(bar.Parts, part{X: round1(x), Y: bar.Middle - barHeight/2, Width: round1(width), Kind: kind})
 			parts = append(parts, r.Guard+" "+figure(compare.Factor, r.PerRequest))
 			x, sum = x+width, sum+r.PerRequest
@@ -67,7 +65,7 @@ func rejectionsPlot(report compare.Report) rejections {
 			continue
 		}
 		bar.Value, bar.TextX = figure(compare.Factor, sum), round1(x+7)
-		bar.Full = rowName(row) + ": refused attempts for each request: " + strings.Join(parts, ", ")
+		bar.Full = printable(row.Title()) + ": refused attempts for each request: " + strings.Join(parts, ", ")
 		plot.Bars = append(plot.Bars, bar)
 	}
 	for kind, guard := range guards {
@@ -80,11 +78,4 @@ func rejectionsPlot(report compare.Report) rejections {
 }
 
 // rowName is the row's number and name.
-func rowName(row compare.Row) string {
-	for _, c := range compare.Columns() {
-		if c.Name == "run" && row.Text(c) != "" {
-			return row.Text(c) + " " + printable(row.Name)
-		}
-	}
-	return printable(row.Name)
-}
+func rowName(row compare.Row) string { return strings.TrimSpace(runNumber(row) + " " + row.Name) }

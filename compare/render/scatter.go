@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -79,7 +80,7 @@ func scatterPlot(report compare.Report, columns columnsByName) scatter {
 	for _, v := range []float64{0, .25, .5, .75, 1} {
 		plot.Y = append(plot.Y, tick{y(v), fixed(100*v, 0) + "%"})
 	}
-	var names []string
+	var rows []compare.Row
 	for kind, group := range report.Groups() {
 		scenario, conditions := heading(group)
 		plot.Legend = append(plot.Legend, legendEntry{Kind: kind % shapes, X: 8, Y: 8, Scenario: scenario})
@@ -94,15 +95,15 @@ func scatterPlot(report compare.Report, columns columnsByName) scatter {
 			}
 			full += ": success " + percent(s.Value) + ", " + figure(compare.Factor, a.Value) + " calls per request"
 			plot.Points = append(plot.Points, point{x(a.Value), y(s.Value), kind % shapes, full})
-			names = append(names, label(row))
+			rows = append(rows, row)
 		}
 	}
-	plot.label(names)
+	plot.label(rows)
 	return plot
 }
 
 // label places the labels: beside their points where nothing is in the way.
-func (s *scatter) label(names []string) {
+func (s *scatter) label(rows []compare.Row) {
 	var taken []box
 	for _, p := range s.Points {
 		taken = append(taken, box{p.X - 5, p.Y - 5, p.X + 5, p.Y + 5})
@@ -116,17 +117,11 @@ func (s *scatter) label(names []string) {
 		for j, q := range s.Points {
 			if !done[j] && abs(p.X-q.X) < together && abs(p.Y-q.Y) < together {
 				done[j] = true
-				members = append(members, names[j])
+				members = append(members, fitted(rows[j], cmp.Or(runNumber(rows[j]), rows[j].PolicyLabel()), 18))
 			}
 		}
-		text := short(members[0], nameInPlot)
+		text := fitted(rows[i], numbered(rows[i]), nameInPlot)
 		if len(members) > 1 {
-			for k, name := range members {
-				if number, _, ok := strings.Cut(name, " "); ok {
-					members[k] = number
-				}
-				members[k] = short(members[k], 12)
-			}
 			slices.Sort(members)
 			text = short("runs "+strings.Join(members, ", "), 2*nameInPlot)
 		}

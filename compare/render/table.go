@@ -131,7 +131,11 @@ func (t *table) title(report compare.Report) {
 	for _, row := range report.Rows {
 		runs += len(row.Runs)
 	}
-	t.line(t.style(bold, "Retry Lab") + fmt.Sprintf("  %d runs of %s", runs, printable(strings.Join(report.Labs, ", "))))
+	of := ""
+	if len(report.Labs) > 0 {
+		of = " of " + printable(strings.Join(report.Labs, ", "))
+	}
+	t.line(t.style(bold, "Retry Lab") + fmt.Sprintf("  %d runs", runs) + of)
 	if report.Setting != "" {
 		t.wrap(printable(report.Setting), "", "", dim)
 	}
