@@ -49,7 +49,7 @@ func (p *pool) like(own http.RoundTripper) *http.Transport {
 	defer p.mu.Unlock()
 	if p.transport == nil {
 		p.transport = new(http.Transport)
-		if t, ok := own.(*http.Transport); ok {
+		if t, ok := own.(interface{ Clone() *http.Transport }); ok {
 			p.transport = t.Clone()
 		}
 		p.transport.MaxConnsPerHost, p.transport.MaxIdleConnsPerHost, p.transport.MaxIdleConns = p.size, p.size, 0

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/retrylab/retrylab/runner/modules"
+	"github.com/retrylab/retrylab/runner/vu/http1"
 )
 
 // Net is how a virtual user reaches servers.
@@ -57,13 +58,16 @@ func (c *countedConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// NetConn is the connection whose bytes are counted.
+func (c *countedConn) NetConn() net.Conn { return c.Conn }
+
 // newTransport is a VU's own connection pool.
-func newTransport(n Net, w *wire) *http.Transport {
+func newTransport(n Net, w *wire) *http1.Transport {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	if len(n.BlockedIPs) > 0 {
 		dialer.Control = func(_, addr string, _ syscall.RawConn) error { return n.checkIP(addr) }
 	}
-	return &http.Transport{
+	return http1.New(&http.Transport{
 		Proxy: http.ProxyFromEnvironment,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			addr, err := n.resolve(addr)
@@ -89,7 +93,7 @@ func newTransport(n Net, w *wire) *http.Transport {
 		ForceAttemptHTTP2:   true,
 		MaxIdleConnsPerHost: 64,
 		IdleConnTimeout:     90 * time.Second,
-	}
+	})
 }
 
 // resolve is the address to dial for a name and port: another one if Hosts

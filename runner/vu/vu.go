@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
-	"net/http"
 	"path"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/retrylab/retrylab/runner/metrics"
 	"github.com/retrylab/retrylab/runner/modules"
 	"github.com/retrylab/retrylab/runner/modules/web"
+	"github.com/retrylab/retrylab/runner/vu/http1"
 )
 
 // Shared is what the virtual users of a run have in common.
@@ -71,7 +71,7 @@ type VU struct {
 	root      *metrics.TagSet // of all that it samples
 	base      *metrics.TagSet // of all in this activation
 	buffer    *metrics.Buffer
-	transport *http.Transport
+	transport *http1.Transport
 	wire      wire
 	stop      func() // undoes the activation
 

@@ -69,7 +69,7 @@ func (h *hops) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (h *hops) trip(ctx context.Context, req *http.Request) (*http.Response, error) {
-	t := newTrace()
+	t := h.r.client.trace()
 	traced := req.WithContext(httptrace.WithClientTrace(ctx, &t.client))
 	resp, err := h.r.client.vu.Transport().RoundTrip(traced)
 	h.last = &hop{req: req, resp: resp, err: err, trace: t}
@@ -250,6 +250,9 @@ func undecodable(err error) error {
 func (r *request) measure(h *hop, res *result) {
 	end := time.Now()
 	t, remote := h.trace.finish(end)
+	if h.err == nil {
+		r.client.keep(h.trace)
+	}
 	res.timings, res.remote = t, remote
 	key := tagKey{base: r.tags, url: r.address.tag, method: h.req.Method}
 	if h.req.URL != r.address.url {

@@ -58,8 +58,9 @@ type client struct {
 
 	addresses map[string]*address // by the text that the script gave
 
-	mu       sync.Mutex // a batch makes tags from several goroutines
+	mu       sync.Mutex // a batch makes requests on several goroutines
 	tagCache map[tagKey]*metrics.TagSet
+	traces   []*trace // that no hop has now
 }
 
 func (c *client) method(verb string) func(sobek.FunctionCall) sobek.Value {

@@ -17,13 +17,20 @@ type timings struct {
 // trace takes the times of one hop of a request. net/http may still call it
 // when the hop is over, from goroutines of its own.
 type trace struct {
-	mu                        sync.Mutex
+	client httptrace.ClientTrace
+
+	mu sync.Mutex
+	moments
+}
+
+// moments are the times of a hop, and to whom it went.
+type moments struct {
 	getConn, gotConn          time.Time
 	connectStart, connectDone time.Time
 	tlsStart, tlsDone         time.Time
 	wrote, firstByte          time.Time
 	remote                    net.Addr
-	client                    httptrace.ClientTrace
+	wasIdle                   bool // the connection, so that none was begun
 }
 
 func newTrace() *trace {
@@ -69,7 +76,7 @@ func (t *trace) got(info httptrace.GotConnInfo) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.gotConn = now
-	t.remote = info.Conn.RemoteAddr()
+	t.remote, t.wasIdle = info.Conn.RemoteAddr(), info.WasIdle
 	if info.Reused {
 		// A connection that was begun for this request and then not needed
 		// has left its times here.
@@ -79,6 +86,34 @@ func (t *trace) got(info httptrace.GotConnInfo) {
 			t.tlsStart, t.tlsDone = now, now
 		}
 	}
+}
+
+// trace returns one that nothing calls any more, or a new one.
+func (c *client) trace() *trace {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := len(c.traces) - 1
+	if last < 0 {
+		return newTrace()
+	}
+	t := c.traces[last]
+	c.traces = c.traces[:last]
+	t.moments = moments{}
+	return t
+}
+
+// keep has the trace of a hop that is over used again, if nothing can call it any
+// more: the connection was there, and the request is sent and answered.
+func (c *client) keep(t *trace) {
+	t.mu.Lock()
+	over := t.wasIdle && !t.wrote.IsZero() && !t.firstByte.IsZero()
+	t.mu.Unlock()
+	if !over {
+		return
+	}
+	c.mu.Lock()
+	c.traces = append(c.traces, t)
+	c.mu.Unlock()
 }
 
 // finish computes the phases, end being when the body was read.
