@@ -52,6 +52,22 @@ func (r Run) amplification() (float64, bool) {
 	return ratio(c, okC, n, okN)
 }
 
+// admitted is missing in results from before there was such a metric, in which it
+// is not zero.
+func (r Run) admitted() (float64, bool) {
+	if n, ok := r.Metrics.value("resilience_admitted", Counter, "count"); ok {
+		return n, true
+	}
+	sent, ok := r.sent()
+	return 0, ok && sent == 0
+}
+
+func (r Run) admittedAmplification() (float64, bool) {
+	c, okC := r.sent()
+	n, okN := r.admitted()
+	return ratio(c, okC, n, okN)
+}
+
 func (r Run) retriesPerRequest() (float64, bool) {
 	c, okC := r.retries()
 	n, okN := r.requests()

@@ -30,6 +30,7 @@ func targets() []target {
 		{"successful_requests", "", Counter},
 		{"failed_requests", "", Counter},
 		{"request_failed", "", Rate},
+		{"admitted_requests", "resilience_admitted", Counter},
 		{"downstream_calls", "resilience_downstream_calls", Counter},
 		{"retry_attempts", "resilience_retries", Counter},
 		{"retry_attempts_per_request", "", Trend},

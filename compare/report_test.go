@@ -63,7 +63,7 @@ func TestPublishedColumnsComeFirst(t *testing.T) {
 		"successful_request_p99_ms", "downstream_calls", "retry_amplification_factor", "retry_attempts",
 		"retry_attempts_per_request", "timeout_count", "circuit_breaker_rejected", "bulkhead_rejected",
 		"max_inflight_downstream", "concurrency_observation", "k6_http_req_failed_rate",
-		"downstream_received", "received_amplification", "count_difference", "max_inflight_caller", "max_inflight_overdue", "abandoned",
+		"downstream_received", "received_amplification", "admitted_requests", "admitted_amplification", "count_difference", "max_inflight_caller", "max_inflight_overdue", "abandoned",
 		"residual_share", "duplicate_share", "wasted_share", "busy_ms_per_request", "notice_mean_ms", "dials_per_request", "expected_success_rate", "expected_amplification", "amplification_deviation", "repetitions",
 	}, names)
 }
@@ -87,6 +87,9 @@ func TestFigures(t *testing.T) {
 		{6, "expected_amplification", 1.4725},
 		{6, "amplification_deviation", 848.0/566 - 1.4725},
 		{7, "rejected", 2689},
+		{7, "retry_amplification_factor", 812.0 / 3120},
+		{7, "admitted_requests", 560},
+		{7, "admitted_amplification", 812.0 / 560},
 		{8, "max_inflight_downstream", 22},
 		{8, "max_inflight_caller", 16},
 		{8, "max_inflight_overdue", 6},
@@ -111,6 +114,7 @@ func TestCounterThatNeverFiredIsZeroAndAMissingMetricIsMissing(t *testing.T) {
 	}
 	for number, names := range map[int][]string{
 		1:  {"successful_request_p95_ms", "k6_http_req_failed_rate"},
+		2:  {"admitted_requests", "admitted_amplification"}, // of before there was the metric, with calls
 		8:  {"all_attempt_p99_ms", "expected_success_rate"},
 		9:  {"downstream_received", "received_amplification", "count_difference", "max_inflight_downstream", "abandoned", "residual_share"},
 		10: {"max_inflight_overdue", "expected_success_rate", "expected_amplification", "amplification_deviation"},
@@ -120,6 +124,13 @@ func TestCounterThatNeverFiredIsZeroAndAMissingMetricIsMissing(t *testing.T) {
 		}
 	}
 	require.Empty(t, row(t, report, 9).Text(column(t, "concurrency_observation")))
+
+	refused := compare.Build([]compare.Run{{Name: "x", Metrics: compare.Metrics{
+		"resilience_requests": {Type: compare.Counter, Values: map[string]float64{"count": 5}},
+	}}}).Rows[0]
+	require.True(t, refused.Stat(column(t, "admitted_requests")).Known(), "no request made a call")
+	require.Zero(t, refused.Stat(column(t, "admitted_requests")).Value)
+	require.False(t, refused.Stat(column(t, "admitted_amplification")).Known())
 
 	bare := compare.Build([]compare.Run{{Name: "x", Metrics: compare.Metrics{}}})
 	for _, c := range compare.Columns() {

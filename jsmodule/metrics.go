@@ -10,15 +10,16 @@ import (
 
 // metricSet are the host's handles of the module's metrics.
 type metricSet struct {
-	requests, attempts, calls, retries, hedges Metric
-	timeouts, fallbacks                        Metric
-	rejectedBreaker, rejectedBulkhead          Metric
-	rejectedRateLimit, rejectedThrottle        Metric
-	rejectedBudget                             Metric
-	success, amplification, inflight           Metric
-	requestDuration, successDuration           Metric
-	attemptDuration, waitDuration              Metric
-	breakerState, breakerTransitions           Metric
+	requests, admitted                  Metric
+	attempts, calls, retries, hedges    Metric
+	timeouts, fallbacks                 Metric
+	rejectedBreaker, rejectedBulkhead   Metric
+	rejectedRateLimit, rejectedThrottle Metric
+	rejectedBudget                      Metric
+	success, amplification, inflight    Metric
+	requestDuration, successDuration    Metric
+	attemptDuration, waitDuration       Metric
+	breakerState, breakerTransitions    Metric
 
 	serverCalls, serverAbandoned, serverMaxInflight Metric
 	serverResidual, serverBusy                      Metric
@@ -34,6 +35,7 @@ func register(h Host) (metricSet, error) {
 		isTime bool
 	}{
 		{&m.requests, "resilience_requests", Counter, false},
+		{&m.admitted, "resilience_admitted", Counter, false},
 		{&m.attempts, "resilience_attempts", Counter, false},
 		{&m.calls, "resilience_downstream_calls", Counter, false},
 		{&m.retries, "resilience_retries", Counter, false},
@@ -78,7 +80,8 @@ type recorder struct {
 	ctx       context.Context // the VU's
 	tags      Tags
 	log       requestLog
-	attempts  int // begun so far, refused ones included
+	attempts  int  // begun so far, refused ones included
+	admitted  bool // some attempt was not refused
 	attemptMs []any
 }
 
@@ -115,9 +118,14 @@ func (r *recorder) Observe(e resilience.Event) {
 	m := &r.instance.metrics
 	switch e.Kind {
 	case resilience.AttemptStarted:
-		r.push(e.At, append(r.tried(e),
+		samples := append(r.tried(e),
 			Sample{Metric: m.calls, Value: 1},
-			Sample{Metric: m.inflight, Value: float64(e.Inflight)})...)
+			Sample{Metric: m.inflight, Value: float64(e.Inflight)})
+		if !r.admitted {
+			r.admitted = true
+			samples = append(samples, Sample{Metric: m.admitted, Value: 1})
+		}
+		r.push(e.At, samples...)
 	case resilience.AttemptEnded:
 		r.attemptMs = append(r.attemptMs, milliseconds(e.Duration))
 		samples := []Sample{{Metric: m.attemptDuration, Value: milliseconds(e.Duration)}}

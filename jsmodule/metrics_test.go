@@ -16,7 +16,7 @@ func TestMetricsHaveTheirKinds(t *testing.T) {
 	h := newHost(t, newModule(t))
 	const counter, gauge, rate, trend = jsmodule.Counter, jsmodule.Gauge, jsmodule.Rate, jsmodule.Trend
 	assert.Equal(t, map[string]jsmodule.MetricKind{
-		"resilience_requests": counter, "resilience_attempts": counter, "resilience_downstream_calls": counter,
+		"resilience_requests": counter, "resilience_admitted": counter, "resilience_attempts": counter, "resilience_downstream_calls": counter,
 		"resilience_retries": counter, "resilience_hedges": counter, "resilience_timeouts": counter, "resilience_fallbacks": counter,
 		"resilience_rejected_breaker": counter, "resilience_rejected_bulkhead": counter, "resilience_rejected_rate_limit": counter,
 		"resilience_rejected_throttle": counter, "resilience_rejected_budget": counter,

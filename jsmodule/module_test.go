@@ -174,7 +174,7 @@ func TestRequestOverHTTPTellsItsOutcomeAndPushesItsSamples(t *testing.T) {
 		"body": false, "whole": false, "type": "application/json", "received": int64(6),
 	}, got)
 	for metric, want := range map[string]float64{
-		"resilience_requests": 2, "resilience_attempts": 6, "resilience_downstream_calls": 6, "resilience_retries": 4,
+		"resilience_requests": 2, "resilience_admitted": 2, "resilience_attempts": 6, "resilience_downstream_calls": 6, "resilience_retries": 4,
 		"resilience_timeouts": 0, "resilience_success": 0, "resilience_amplification": 6, "downstream_calls": 6,
 	} {
 		assert.Equal(t, want, h.count(metric), metric)
@@ -220,6 +220,8 @@ func TestBreakerIsSharedByNameAndItsChangesToldOnce(t *testing.T) {
 	assert.Equal(t, 1.0, b.count("resilience_rejected_breaker"))
 	assert.Equal(t, 2.0, b.count("resilience_attempts"), "a refused attempt is one")
 	assert.Equal(t, 1.0, b.count("resilience_downstream_calls"), "but no call")
+	assert.Equal(t, 2.0, b.count("resilience_requests"))
+	assert.Equal(t, 1.0, b.count("resilience_admitted"), "the other was refused")
 	last := a.logged.LastEntry()
 	require.NotNil(t, last)
 	assert.Equal(t, "breaker: closed -> open", last.Message)

@@ -349,6 +349,11 @@ type endedEarly struct{ cause error }
 func (endedEarly) Error() string   { return "interrupted: the run was ended early" }
 func (e endedEarly) Unwrap() error { return e.cause }
 
+// interrupted is that error. The end of hard ends ctx, but a moment later.
 func (r *run) interrupted() error {
-	return fail(InterruptedRun, endedEarly{context.Cause(r.ctx)})
+	cause := context.Cause(r.ctx)
+	if cause == nil {
+		cause = context.Cause(r.hard)
+	}
+	return fail(InterruptedRun, endedEarly{cause})
 }
