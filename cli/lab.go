@@ -41,8 +41,10 @@ func (labCmd) Help() string {
   retrylab lab --mode editorial --out results/before
   retrylab lab --only '*-random-failures' --duration 20s --reps 5
   retrylab lab payments                           five orders, with the log of each retry
+  retrylab lab retry-storm                        who keeps a server down that is well again
   retrylab lab --k6 ./k6
 
+A plan may set the load itself, or how long a run takes at least, which --duration overrides.
 Each run is a fresh process against a fresh server. Ctrl-C stops the run in progress; what was
 measured before is kept and reported.`
 }
@@ -78,11 +80,11 @@ func (c labCmd) config(s *session) (lab.Config, error) {
 	if err != nil {
 		return lab.Config{}, err
 	}
-	if plan.Once {
-		if c.Vus != nil || c.Duration != nil {
-			return lab.Config{}, fmt.Errorf("plan %s runs its script once: it takes neither --vus nor --duration", plan.Name)
-		}
-		mode = lab.OnceMode()
+	switch mode = mode.Of(plan); {
+	case plan.Once && (c.Vus != nil || c.Duration != nil):
+		return lab.Config{}, fmt.Errorf("plan %s runs its script once: it takes neither --vus nor --duration", plan.Name)
+	case plan.Rate > 0 && c.Vus != nil:
+		return lab.Config{}, fmt.Errorf("plan %s begins %v requests per second, whatever becomes of those before: it takes no --vus", plan.Name, plan.Rate)
 	}
 	if c.Vus != nil {
 		mode.VUs = *c.Vus
@@ -214,7 +216,11 @@ func (p *progress) start() {
 		fmt.Fprintf(p.s.Err, "lab %s: %s, into %s\n", p.config.Plan.Name, p.config.Plan.Title, p.config.Folder)
 		return
 	}
-	fmt.Fprintf(p.s.Err, "lab %s: %d runs of %d VUs x %v, about %v, into %s\n", p.config.Plan.Name, p.total, mode.VUs, mode.Duration,
+	runs := "runs"
+	if p.total == 1 {
+		runs = "run"
+	}
+	fmt.Fprintf(p.s.Err, "lab %s: %d %s of %s, about %v, into %s\n", p.config.Plan.Name, p.total, runs, mode.Load(),
 		(time.Duration(p.total) * (mode.Duration + runOverhead)).Round(time.Second), p.config.Folder)
 	if !isTerminal(p.s.Err) {
 		return

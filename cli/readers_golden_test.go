@@ -39,6 +39,7 @@ func readers() map[string][]string {
 		"labels":                    {"nested=service/handlesummary.json", "machine=service/machine-export.json"},
 		"plain-k6-without-a-policy": {"k6/summary-export-empty-thresholds.json"},
 		"lab-with-bad-files":        {"lab"},
+		"retry-storm":               {"retry-storm"},
 		"two-labs":                  {"second=lab/0[56]-*", "first=lab/0[57]-*"},
 	}
 }

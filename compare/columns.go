@@ -16,6 +16,7 @@ const (
 	Points                // a difference of two shares, shown in percentage points
 	Extra                 // a difference of two factors, shown with its sign
 	Plain                 // a number of a unit that is not known
+	Seconds               // a time in seconds
 )
 
 // Column is one column of a report. The columns of [Columns] are the ones of the
@@ -104,9 +105,13 @@ func ownColumns() []Column {
 			Doc: "Mean time from the end of a caller's patience until the server knew that it had gone.", number: Run.notice},
 		{Name: "dials_per_request", Title: "dials / request", Group: "dials", Short: "/request", Better: Lower, Kind: Factor, Unit: "dials/request",
 			Doc: "New connections to the server / requests.", number: Run.dialsPerRequest},
+		{Name: "recovery_s", Title: "recovery s", Group: "recovery s", Short: "seen", Better: Lower, Kind: Seconds, Unit: "s",
+			Doc: "Time from the end of the scenario's dip until the server answered 90 % as many calls well as before it, in two seconds in a row; missing where there was no dip, or no recovery.", number: Run.recovery},
 		{Name: "expected_success_rate", Title: "expected success", Group: "success", Short: "model", Kind: Share, Unit: "share", Doc: "1−pⁿ for independent failures p and n attempts.", number: Run.expectedSuccess},
 		{Name: "expected_amplification", Title: "expected amplification", Group: "calls/req.", Short: "model", Kind: Factor, Unit: "calls/request",
 			Doc: "(1−pⁿ)/(1−p) for independent failures p and n attempts.", number: Run.expectedAmplification},
+		{Name: "expected_recovery_s", Title: "expected recovery s", Group: "recovery s", Short: "model", Kind: Seconds, Unit: "s",
+			Doc: "(B−C·T)/(C−n·λ) for the backlog B at the end of the dip, the capacity C, the timeout T, n attempts and the load λ.", number: Run.expectedRecovery},
 		{Name: "amplification_deviation", Title: "amplification − expected", Kind: Factor, Unit: "calls/request", Doc: "retry_amplification_factor − expected_amplification.", number: Run.amplificationDeviation},
 		{Name: "repetitions", Title: "repetitions", Kind: Count, Doc: "Runs of which the row shows the median.", number: nil},
 	}
@@ -126,6 +131,11 @@ func summary(head string) []string {
 func work(head string) []string {
 	return []string{"run", head, "busy_ms_per_request", "residual_share", "duplicate_share", "wasted_share",
 		"abandoned", "notice_mean_ms", "dials_per_request", "max_inflight_caller", "max_inflight_downstream"}
+}
+
+// dips are the names of the columns about a failure that ends under load.
+func dips(head string) []string {
+	return []string{"run", head, "success_rate", "retry_amplification_factor", "max_inflight_downstream", "recovery_s", "expected_recovery_s"}
 }
 
 // bought are the names of the columns beside a baseline.

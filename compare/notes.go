@@ -31,7 +31,7 @@ type noter struct {
 func notes(report Report, plan func(name string) map[int]string) []Note {
 	n := &noter{report: report, rows: report.Rows}
 	for _, write := range []func(){
-		n.unselected, n.gates, n.exitCodes, n.partial, n.capped, n.deviations, n.outsideModel, n.baseline, n.tiers, n.serverAboveCaller, n.counts,
+		n.unselected, n.gates, n.exitCodes, n.partial, n.capped, n.unrecovered, n.deviations, n.outsideModel, n.baseline, n.tiers, n.serverAboveCaller, n.counts,
 		n.repetitions, n.short, n.closedLoop, func() { n.olderThanPlan(plan) }, n.noHTTP, n.noPolicy, n.severalLabs,
 	} {
 		write()
@@ -124,28 +124,50 @@ func (n *noter) capped() {
 
 func (n *noter) outsideModel() {
 	type found struct {
-		labels []string
-		rows   []int
+		labels         []string
+		rows, recovery []int
 	}
 	var reasons []string
 	by := map[string]*found{}
+	because := func(reason, label string) *found {
+		f := by[reason]
+		if f == nil {
+			f = &found{}
+			by[reason] = f
+			reasons = append(reasons, reason)
+		}
+		if len(f.labels) == 0 || f.labels[len(f.labels)-1] != label {
+			f.labels = append(f.labels, label)
+		}
+		return f
+	}
 	n.each(func(i int, label string, run Run) {
 		reason := run.expect().Success.Reason()
 		if run.Setup == nil {
 			reason = "what was run is not known without its run.json"
 		}
-		if reason == "" {
+		if reason != "" {
+			f := because("Outside model: "+reason, label)
+			f.rows = append(f.rows, i)
+		}
+		if _, dipped := run.dip(); !dipped {
 			return
 		}
-		if by[reason] == nil {
-			by[reason] = &found{}
-			reasons = append(reasons, reason)
+		e, stays := run.expectRecovery()
+		switch {
+		case stays:
+			f := because("Never, by the model: "+e.Reason(), label)
+			f.recovery = append(f.recovery, i)
+		case e.Reason() != "":
+			f := because("Outside model: "+e.Reason(), label)
+			f.recovery = append(f.recovery, i)
 		}
-		by[reason].labels, by[reason].rows = append(by[reason].labels, label), append(by[reason].rows, i)
 	})
 	for _, reason := range reasons {
-		n.add("outside-model", by[reason].labels, by[reason].rows, []string{"expected_success_rate", "expected_amplification"},
-			"Outside model: %s.", reason)
+		f := by[reason]
+		n.add("outside-model", f.labels, f.rows, []string{"expected_success_rate", "expected_amplification"},
+			"%s.", reason)
+		n.mark(f.recovery, []string{"expected_recovery_s"})
 	}
 }
 

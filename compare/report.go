@@ -174,7 +174,7 @@ func alike(a, b Run) bool {
 		return true
 	}
 	return reflect.DeepEqual(a.Policy, b.Policy) && reflect.DeepEqual(a.Scenario, b.Scenario) &&
-		a.Setup.VUs == b.Setup.VUs && a.Setup.DurationMS == b.Setup.DurationMS
+		a.Setup.VUs == b.Setup.VUs && a.Setup.Rate == b.Setup.Rate && a.Setup.DurationMS == b.Setup.DurationMS
 }
 
 func (r Row) stat(number func(Run) (float64, bool)) Stat {
@@ -297,6 +297,13 @@ func (r Report) Tables() []Table {
 			Legend: "work: shares of the server's busy time · residual: for callers that had left · " +
 				"duplicate: for requests answered already · notice: until the server knew that a caller had left",
 			Columns: pick(work(head)...),
+		})
+	}
+	if r.Dips() {
+		out = append(out, Table{
+			Title:   "After the dip",
+			Legend:  "recovery: from the end of the dip until the server answered as many calls well as before it · model: expected where all calls are worked off",
+			Columns: pick(dips(head)...),
 		})
 	}
 	if r.groupBy != "lab" {

@@ -64,7 +64,7 @@ func TestPublishedColumnsComeFirst(t *testing.T) {
 		"retry_attempts_per_request", "timeout_count", "circuit_breaker_rejected", "bulkhead_rejected",
 		"max_inflight_downstream", "concurrency_observation", "k6_http_req_failed_rate",
 		"downstream_received", "received_amplification", "admitted_requests", "admitted_amplification", "count_difference", "max_inflight_caller", "max_inflight_overdue", "abandoned",
-		"residual_share", "duplicate_share", "wasted_share", "busy_ms_per_request", "notice_mean_ms", "dials_per_request", "expected_success_rate", "expected_amplification", "amplification_deviation", "repetitions",
+		"residual_share", "duplicate_share", "wasted_share", "busy_ms_per_request", "notice_mean_ms", "dials_per_request", "recovery_s", "expected_success_rate", "expected_amplification", "expected_recovery_s", "amplification_deviation", "repetitions",
 	}, names)
 }
 

@@ -84,6 +84,9 @@ type Setup struct {
 	// VUs is the number of callers, each waiting for its answer before it asks
 	// again; 0 if the run offered its load in another way.
 	VUs int
+	// Rate is that of an open loop, in requests per second; 0 if it was none, or if
+	// that is not known.
+	Rate float64
 	// DurationMS is the planned time of the load, in milliseconds.
 	DurationMS float64
 	// Runner and Machine describe the program and the computer.
@@ -114,10 +117,16 @@ func (r Run) expect() theory.Prediction {
 	if r.Setup != nil {
 		callers = r.Setup.VUs
 	}
-	return theory.Expect(theory.Policy{
+	p, s := r.model()
+	return theory.Expect(p, s, callers)
+}
+
+// model is what theory asks for of the run's policy and scenario.
+func (r Run) model() (theory.Policy, theory.Scenario) {
+	return theory.Policy{
 		Guards:         r.Policy.Guards,
 		MaxAttempts:    r.Policy.MaxAttempts,
 		AttemptTimeout: time.Duration(min(r.Policy.AttemptTimeoutMS, maxTimeoutMS) * float64(time.Millisecond)),
 		Budget:         r.Policy.Budget != "",
-	}, theory.Scenario{Name: r.Scenario.Name, Params: r.Scenario.Params}, callers)
+	}, theory.Scenario{Name: r.Scenario.Name, Params: r.Scenario.Params, Cancellation: r.Scenario.Cancellation}
 }

@@ -28,6 +28,7 @@ type runFile struct {
 	Scenario   scenario `json:"scenario"`
 	Seed       uint64   `json:"seed"`
 	VUs        int      `json:"vus"`
+	Rate       float64  `json:"rate"`
 	DurationMS float64  `json:"duration_ms"`
 	Script     string   `json:"script"`
 	Runner     struct {
@@ -84,8 +85,8 @@ func parseRun(data []byte) (runFile, error) {
 		return runFile{}, fmt.Errorf("its schema is %q: only %q is read", file.Schema, runSchema)
 	case file.Name == "":
 		return runFile{}, errors.New("it has no name")
-	case file.Number < 0 || file.Repetition < 0 || file.VUs < 0:
-		return runFile{}, errors.New("number, repetition or vus is below 0")
+	case file.Number < 0 || file.Repetition < 0 || file.VUs < 0 || file.Rate < 0:
+		return runFile{}, errors.New("number, repetition, vus or rate is below 0")
 	case file.Policy.MaxAttempts < 0 || file.Policy.MaxAttempts > maxAttempts:
 		return runFile{}, fmt.Errorf("max_attempts %d is not in 0 to %d", file.Policy.MaxAttempts, maxAttempts)
 	case file.DurationMS < 0 || file.Policy.AttemptTimeoutMS < 0:
@@ -104,7 +105,7 @@ func (f runFile) setup() *Setup {
 		machine += ", " + f.Machine.Go
 	}
 	return &Setup{
-		Plan: f.Plan, Mode: f.Mode, Script: f.Script, Seed: f.Seed, VUs: f.VUs,
+		Plan: f.Plan, Mode: f.Mode, Script: f.Script, Seed: f.Seed, VUs: f.VUs, Rate: f.Rate,
 		DurationMS: f.DurationMS,
 		Runner:     strings.TrimSpace(f.Runner.Name + " " + f.Runner.Version),
 		Machine:    machine, StartedAt: f.StartedAt, EndedAt: f.EndedAt, ExitCode: f.ExitCode,

@@ -56,10 +56,13 @@ func setting(runs []Run) string {
 		}
 		add("plan", "plan "+s.Plan)
 		add("mode", "mode "+s.Mode)
-		if s.Mode == "once" {
+		switch seconds := decimal(s.DurationMS / 1000); {
+		case s.Mode == "once":
 			add("load", "1 iteration of 1 VU")
-		} else {
-			add("load", fmt.Sprintf("%d VUs × %s s", s.VUs, decimal(s.DurationMS/1000)))
+		case s.Rate > 0:
+			add("load", fmt.Sprintf("%s requests/s × %s s", decimal(s.Rate), seconds))
+		default:
+			add("load", fmt.Sprintf("%d VUs × %s s", s.VUs, seconds))
 		}
 		add("seed", fmt.Sprintf("seed %d", s.Seed))
 		add("runner", s.Runner)

@@ -79,6 +79,9 @@ func Run(ctx context.Context, c Config) error {
 	if err := c.Mode.Validate(); err != nil {
 		return fmt.Errorf("mode %s: %w", c.Mode.Name, err)
 	}
+	if c.Mode.Rate != c.Plan.Rate {
+		return fmt.Errorf("mode %s: its rate is %v, but the plan's %v: use Mode.Of", c.Mode.Name, c.Mode.Rate, c.Plan.Rate)
+	}
 	scripts, err := os.MkdirTemp("", "retrylab-scripts-")
 	if err != nil {
 		return fmt.Errorf("scripts: %w", err)
@@ -173,7 +176,7 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 			Budget:           description.Budget,
 		},
 		Scenario: ScenarioRecord{Name: r.Scenario, Params: scenario.Params(), Cancellation: r.Cancellation.String()},
-		Script:   r.Script, Seed: seed, VUs: l.Mode.VUs, DurationMs: l.Mode.Duration.Milliseconds(),
+		Script:   r.Script, Seed: seed, VUs: l.Mode.VUs, Rate: l.Mode.Rate, DurationMs: l.Mode.Duration.Milliseconds(),
 		Runner:  RunnerRecord{Name: l.Runner.Name, Version: l.Runner.Version},
 		Machine: Machine{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), Go: runtime.Version()},
 	}
@@ -188,9 +191,8 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 		once:    l.Plan.Once,
 		log:     log,
 		script:  filepath.Join(l.scripts, filepath.FromSlash(r.Script)),
-		env:     r.environment(at.url()),
-		vus:     l.Mode.VUs,
-		length:  l.Mode.Duration,
+		env:     r.environment(at.url(), l.Mode),
+		mode:    l.Mode,
 		summary: base + summarySuffix,
 	})
 	record.EndedAt = time.Now()
@@ -218,8 +220,11 @@ func (l *lab) one(ctx context.Context, r PlannedRun, repetition int) error {
 }
 
 // environment are the entries of the script's __ENV.
-func (r PlannedRun) environment(base string) []string {
+func (r PlannedRun) environment(base string, m Mode) []string {
 	env := []string{"POLICY=" + r.Policy, "BASE_URL=" + base}
+	if m.Rate > 0 {
+		env = append(env, fmt.Sprintf("RATE=%v", m.Rate), "DURATION="+m.Duration.String())
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
 		env = append(env, name+"="+r.Env[name])
 	}

@@ -112,6 +112,17 @@ runs:
 	assert.ErrorContains(t, err, `runs[1]: "jitter-fixed-delay" stands here twice; give one a variant`)
 	_, err = ParsePlan("p.yaml", []byte("name: p\nrun: []"))
 	assert.ErrorContains(t, err, "field run not found")
+	for given, want := range map[string]string{
+		"rate: -1":       "rate: -1 is not in 0 … 100000 requests per second",
+		"rate: .nan":     "rate: NaN is not in 0 … 100000 requests per second",
+		"rate: 1e9":      "rate: 1e+09 is not in 0 … 100000 requests per second",
+		"length: -1s":    "length: -1s is not in 0s … 24h0m0s",
+		"length: 25h":    "length: 25h0m0s is not in 0s … 24h0m0s",
+		"length: twenty": "cannot unmarshal",
+	} {
+		_, err := ParsePlan("p.yaml", []byte("name: p\n"+given+"\nruns: [{policy: jitter, scenario: fixed-delay}]"))
+		assert.ErrorContains(t, err, want, given)
+	}
 	_, err = ParsePlan("p.yaml", []byte("name: p"))
 	assert.ErrorContains(t, err, "runs: there is none")
 }
@@ -154,7 +165,7 @@ runs:
 	assert.Equal(t, "mid-work", p.Runs[0].Cancellation.String())
 	assert.Equal(t, "jitter-fixed-delay-ignored", p.Runs[1].Name())
 	assert.Equal(t, "ignore", p.Runs[1].Cancellation.String())
-	assert.Equal(t, []string{"POLICY=jitter", "BASE_URL=http://x", "A=b", "POOL=16"}, p.Runs[1].environment("http://x"))
+	assert.Equal(t, []string{"POLICY=jitter", "BASE_URL=http://x", "A=b", "POOL=16"}, p.Runs[1].environment("http://x", Mode{VUs: 1}))
 }
 
 func TestOnly(t *testing.T) {
@@ -220,7 +231,56 @@ func TestRunnerArgumentsAreOnesThatK6HasToo(t *testing.T) {
 		"run", "--vus", "40", "--duration", "3s", "--summary-export", "s.json",
 		"--summary-trend-stats", "avg,min,med,max,p(90),p(95),p(99),count", "--quiet", "--no-color",
 		"--env", "POLICY=jitter", "--env", "BASE_URL=http://127.0.0.1:1", "x.js",
-	}, r.arguments(job{script: "x.js", env: []string{"POLICY=jitter", "BASE_URL=http://127.0.0.1:1"}, vus: 40, length: 3 * time.Second, summary: "s.json"}))
+	}, r.arguments(job{script: "x.js", env: []string{"POLICY=jitter", "BASE_URL=http://127.0.0.1:1"}, mode: Mode{VUs: 40, Duration: 3 * time.Second}, summary: "s.json"}))
+}
+
+func TestModeOfAPlan(t *testing.T) {
+	quick, err := LookupMode("quick")
+	require.NoError(t, err)
+	assert.Equal(t, quick, quick.Of(Plan{}))
+	assert.Equal(t, "40 VUs x 3s", quick.Load())
+	assert.Equal(t, OnceMode(), quick.Of(Plan{Once: true, Rate: 5}))
+
+	open := quick.Of(Plan{Rate: 140, Length: 20 * time.Second})
+	assert.Equal(t, Mode{Name: "quick", Rate: 140, Duration: 20 * time.Second, Repetitions: 1}, open)
+	assert.Equal(t, "140 requests/s x 20s", open.Load())
+	require.NoError(t, open.Validate())
+	long := Mode{VUs: 40, Duration: time.Minute, Repetitions: 3}.Of(Plan{Length: 20 * time.Second})
+	assert.Equal(t, Mode{VUs: 40, Duration: time.Minute, Repetitions: 3}, long)
+
+	for want, m := range map[string]Mode{
+		"vus: 0 is not in 1 … 10000":                     {Duration: time.Second, Repetitions: 1},
+		"vus: 3 make no open loop of 5 requests/s":       {VUs: 3, Rate: 5, Duration: time.Second, Repetitions: 1},
+		"rate: -1 is not in 0 … 100000 requests per sec": {Rate: -1, Duration: time.Second, Repetitions: 1},
+	} {
+		assert.ErrorContains(t, m.Validate(), want)
+	}
+}
+
+// The scenario of the script must stand: flags for a closed loop would replace it.
+func TestOpenLoopIsTheScriptsOwn(t *testing.T) {
+	m := Mode{Rate: 140, Duration: 20 * time.Second, Repetitions: 1}
+	plan, err := BuiltinPlan("retry-storm")
+	require.NoError(t, err)
+	env := plan.Runs[1].environment("http://x", m)
+	assert.Equal(t, []string{"POLICY=immediate-retry", "BASE_URL=http://x", "RATE=140", "DURATION=20s"}, env)
+	args := Runner{Args: []string{"run"}}.arguments(job{script: "x.js", env: env, mode: m, summary: "s.json"})
+	assert.NotContains(t, args, "--vus")
+	assert.NotContains(t, args, "--duration")
+	assert.Subset(t, args, env)
+	assert.Equal(t, plan.Runs[0].Params, plan.Runs[5].Params, "all of them meet the same dip")
+	assert.Equal(t, "ignore", plan.Runs[5].Cancellation.String())
+}
+
+func TestRateOfALabIsRecorded(t *testing.T) {
+	c := config(t, "exit 0")
+	c.Plan.Rate = 140
+	require.ErrorContains(t, Run(t.Context(), c), "mode test: its rate is 0, but the plan's 140: use Mode.Of")
+	c.Mode = c.Mode.Of(c.Plan)
+	require.NoError(t, Run(t.Context(), c))
+	r := records(t, c.Folder)[0]
+	assert.Equal(t, 140.0, r.Rate)
+	assert.Zero(t, r.VUs)
 }
 
 // config is a lab of the plan's first two runs whose runner is a shell script.

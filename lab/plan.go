@@ -30,6 +30,15 @@ type Plan struct {
 	Cancellation downstream.Cancellation `yaml:"cancellation"` // what the server does with a call whose caller is gone
 	Runs         []PlannedRun            `yaml:"runs"`
 
+	// Rate makes the load of each run an open one: so many requests begin per
+	// second, whatever becomes of those before, and the mode's virtual users do not
+	// count. 0: a closed loop. The script has it as RATE, and the length as DURATION.
+	Rate float64 `yaml:"rate"`
+
+	// Length is the least length of a run, where that of the mode would be too short
+	// to see what the plan is about; 0: that of the mode.
+	Length time.Duration `yaml:"length"`
+
 	// Once says that a run is one iteration of one virtual user, whose log is
 	// shown as it goes, instead of a load: see [OnceMode].
 	Once bool `yaml:"once"`
@@ -108,6 +117,12 @@ func ParsePlan(source string, data []byte) (Plan, error) {
 	} else if !word.MatchString(p.Name) {
 		faults = append(faults, fmt.Errorf("name: %q %s", p.Name, notAWord))
 	}
+	if !(p.Rate >= 0 && p.Rate <= mostRate) {
+		faults = append(faults, fmt.Errorf("rate: %v is not in 0 … %d requests per second", p.Rate, mostRate))
+	}
+	if p.Length < 0 || p.Length > mostLength {
+		faults = append(faults, fmt.Errorf("length: %v is not in 0s … %v", p.Length, mostLength))
+	}
 	if len(p.Runs) == 0 {
 		faults = append(faults, errors.New("runs: there is none"))
 	}
@@ -158,7 +173,7 @@ func (r PlannedRun) check() []error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
 		switch {
-		case name == "POLICY" || name == "BASE_URL":
+		case name == "POLICY" || name == "BASE_URL" || name == "RATE" || name == "DURATION":
 			faults = append(faults, fmt.Errorf("env: %q is set by the lab itself", name))
 		case !envName.MatchString(name):
 			faults = append(faults, fmt.Errorf("env: %q is not made of letters, digits and '_' after a letter or '_'", name))
@@ -224,6 +239,38 @@ type Mode struct {
 	VUs         int
 	Duration    time.Duration
 	Repetitions int
+
+	// Rate is the rate of an open loop, in requests per second, and VUs is 0 then; 0:
+	// a closed loop of VUs.
+	Rate float64
+}
+
+// The most that a mode may ask for.
+const (
+	mostVUs    = 10_000
+	mostRate   = 100_000
+	mostLength = 24 * time.Hour
+)
+
+// Of returns the mode as the plan has it: with its rate, of its length at least, or
+// once.
+func (m Mode) Of(p Plan) Mode {
+	if p.Once {
+		return OnceMode()
+	}
+	if p.Rate > 0 {
+		m.Rate, m.VUs = p.Rate, 0
+	}
+	m.Duration = max(m.Duration, p.Length)
+	return m
+}
+
+// Load is the mode's load in words: "40 VUs x 3s".
+func (m Mode) Load() string {
+	if m.Rate > 0 {
+		return fmt.Sprintf("%v requests/s x %v", m.Rate, m.Duration)
+	}
+	return fmt.Sprintf("%d VUs x %v", m.VUs, m.Duration)
 }
 
 // Modes lists the named modes.
@@ -254,10 +301,15 @@ func LookupMode(name string) (Mode, error) {
 // Validate names everything that is wrong with a mode.
 func (m Mode) Validate() error {
 	var faults []error
-	if m.VUs < 1 || m.VUs > 10_000 {
-		faults = append(faults, fmt.Errorf("vus: %d is not in 1 … 10000", m.VUs))
+	switch {
+	case m.Rate == 0 && (m.VUs < 1 || m.VUs > mostVUs):
+		faults = append(faults, fmt.Errorf("vus: %d is not in 1 … %d", m.VUs, mostVUs))
+	case m.Rate != 0 && m.VUs != 0:
+		faults = append(faults, fmt.Errorf("vus: %d make no open loop of %v requests/s", m.VUs, m.Rate))
+	case !(m.Rate >= 0 && m.Rate <= mostRate):
+		faults = append(faults, fmt.Errorf("rate: %v is not in 0 … %d requests per second", m.Rate, mostRate))
 	}
-	if m.Duration < time.Second || m.Duration > 24*time.Hour {
+	if m.Duration < time.Second || m.Duration > mostLength {
 		faults = append(faults, fmt.Errorf("duration: %v is not in 1s … 24h", m.Duration))
 	}
 	if m.Repetitions < 1 || m.Repetitions > 1000 {

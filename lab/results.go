@@ -29,8 +29,9 @@ type Record struct {
 	Scenario     ScenarioRecord `json:"scenario"`
 	Script       string         `json:"script"`
 	Seed         uint64         `json:"seed"`
-	VUs          int            `json:"vus"`
-	DurationMs   int64          `json:"duration_ms"` // as asked for
+	VUs          int            `json:"vus"`            // of a closed loop; 0: it was none
+	Rate         float64        `json:"rate,omitempty"` // of an open loop, in requests per second
+	DurationMs   int64          `json:"duration_ms"`    // as asked for
 	Runner       RunnerRecord   `json:"runner"`
 	Machine      Machine        `json:"machine"`
 	StartedAt    time.Time      `json:"started_at"`
@@ -121,7 +122,7 @@ func Claim(dir string, p Plan, m Mode) error {
 	e := json.NewEncoder(f)
 	e.SetIndent("", "  ")
 	return errors.Join(e.Encode(map[string]any{
-		"plan": p.Name, "mode": m.Name, "vus": m.VUs, "duration_ms": m.Duration.Milliseconds(),
+		"plan": p.Name, "mode": m.Name, "vus": m.VUs, "rate": m.Rate, "duration_ms": m.Duration.Milliseconds(),
 		"repetitions": m.Repetitions, "runs": len(p.Runs), "started_at": time.Now(),
 	}), f.Close())
 }

@@ -33,17 +33,18 @@ const trendStats = "avg,min,med,max,p(90),p(95),p(99),count"
 type job struct {
 	script  string
 	env     []string // NAME=value, for the script
-	vus     int
-	length  time.Duration
-	once    bool      // one iteration, which may take length at the most
+	mode    Mode
+	once    bool      // one iteration, which may take the mode's length at the most
 	log     io.Writer // gets what the script logs; nil: it is kept for an error
 	summary string    // path of the summary to be written
 }
 
 func (r Runner) arguments(j job) []string {
 	args := append([]string{}, r.Args...)
+	if j.mode.Rate == 0 { // else the script has a scenario, which flags would replace
+		args = append(args, "--vus", fmt.Sprint(j.mode.VUs), "--duration", j.mode.Duration.String())
+	}
 	args = append(args,
-		"--vus", fmt.Sprint(j.vus), "--duration", j.length.String(),
 		"--summary-export", j.summary, "--summary-trend-stats", trendStats,
 		"--quiet")
 	if j.once {

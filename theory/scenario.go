@@ -10,7 +10,7 @@ import (
 // lab writes them.
 type Scenario struct {
 	// Name is one of fixed-delay, random-failures, latency-tail-spike, gray and
-	// payments; any other is outside the model.
+	// payments, or brownout for [ExpectRecovery]; any other is outside the model.
 	Name string
 	// Params holds the parameters by their written names: delay_ms (all of
 	// them); failure_rate of random-failures; every (a count ≥ 1) and spike_ms of
@@ -18,6 +18,9 @@ type Scenario struct {
 	// bad_failure_rate of gray; hang_rate of payments. Rates are shares in [0, 1].
 	// Missing ones are outside the model, not 0.
 	Params map[string]float64
+	// Cancellation is what the server does with a call whose caller has left:
+	// ignore, at-dequeue or mid-work. Only [ExpectRecovery] asks for it.
+	Cancellation string
 }
 
 // FailureProbability returns the probability p that one attempt fails in the

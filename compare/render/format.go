@@ -39,7 +39,7 @@ func figure(kind compare.Kind, v float64) string {
 		return percent(v)
 	case compare.Factor:
 		return fixed(v, 3)
-	case compare.PerSecond:
+	case compare.PerSecond, compare.Seconds:
 		return fixed(v, 1)
 	case compare.Points:
 		return signed(fixed(100*v, 1)) + " pt"

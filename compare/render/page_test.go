@@ -50,6 +50,8 @@ func plotsAndThemes(t *testing.T, b *browser) {
 	wide := false
 	b.eval("document.documentElement.scrollWidth > innerWidth", &wide)
 	require.False(t, wide, "only tables scroll sideways")
+	b.eval("(w => w.scrollWidth > w.clientWidth)(document.querySelector('.wide'))", &wide)
+	require.False(t, wide, "the first table has room")
 
 	colours := map[string]string{}
 	for _, theme := range []string{"light", "dark"} {

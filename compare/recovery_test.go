@@ -1,0 +1,127 @@
+package compare_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/retrylab/retrylab/compare"
+)
+
+// brownout is a run of 12 s with a dip from second 4 to 6, in which the server
+// answered so many calls well in each second.
+func brownout(name string, good ...float64) compare.Run {
+	run := compare.Run{
+		Name: name, Lab: "storm", Repetition: 1,
+		Policy: compare.Policy{Name: name, MaxAttempts: 1, AttemptTimeoutMS: 260, Guards: []string{"timeout"}},
+		Scenario: compare.Scenario{Name: "brownout", Cancellation: "ignore", Params: map[string]float64{
+			"from_ms": 4000, "until_ms": 6000, "recovery_ms": 0, "servers": 20, "service_ms": 100, "queue": 1000, "factor": .1,
+		}},
+		Setup:   &compare.Setup{Plan: "p", Rate: 100, DurationMS: 12_000},
+		Metrics: compare.Metrics{},
+	}
+	for t, v := range good {
+		run.Series = append(run.Series, compare.Second{T: t, Good: v})
+	}
+	return run
+}
+
+func TestRecoveryIsTheTimeUntilAsMuchIsAnsweredAsBefore(t *testing.T) {
+	with := func(change func(*compare.Run), good ...float64) compare.Run {
+		run := brownout("a", good...)
+		change(&run)
+		return run
+	}
+	nothing := func(*compare.Run) {}
+	well := []float64{7, 100, 100, 100, 3, 0}
+	after := func(good ...float64) []float64 { return append(append([]float64{}, well...), good...) }
+	for name, c := range map[string]struct {
+		run  compare.Run
+		want float64 // below 0: missing
+		note bool
+	}{
+		"at once":                         {with(nothing, after(100, 100, 100)...), 0, false},
+		"after three seconds":             {with(nothing, after(0, 0, 20, 90, 95)...), 3, false},
+		"two seconds make the mean":       {with(nothing, after(0, 85, 95, 0)...), 1, false},
+		"one good second is none":         {with(nothing, after(0, 100, 0, 100, 0, 0)...), -1, true},
+		"seconds that are not in a row":   {with(func(r *compare.Run) { r.Series = append(r.Series[:7], r.Series[8:]...) }, after(90, 0, 90, 0)...), -1, true},
+		"never":                           {with(nothing, after(0, 0, 0, 0, 0, 0)...), -1, true},
+		"when the load is over":           {with(nothing, after(0, 0, 0, 0, 0, 0, 100, 100)...), -1, true},
+		"the way back belongs to the dip": {with(func(r *compare.Run) { r.Scenario.Params["recovery_ms"] = 1500 }, after(0, 0, 100, 100)...), .5, false},
+		"the start is not before":         {with(nothing, append([]float64{1000}, after(0, 90, 90)[1:]...)...), 1, false},
+		"nothing after it":                {with(nothing, after(100)...), -1, false},
+		"nothing before it":               {with(func(r *compare.Run) { r.Scenario.Params["from_ms"] = 1500 }, after(100, 100)...), -1, false},
+		"no dip":                          {with(func(r *compare.Run) { r.Scenario.Params["until_ms"] = 0 }, after(100, 100)...), -1, false},
+		"not known what was run":          {with(func(r *compare.Run) { r.Setup = nil }, after(100, 100)...), -1, false},
+		"no account by the second":        {with(func(r *compare.Run) { r.Series = nil }), -1, false},
+	} {
+		report := compare.Build([]compare.Run{c.run})
+		stat := report.Rows[0].Stat(column(t, "recovery_s"))
+		require.Equal(t, c.want >= 0, stat.Known(), name)
+		if c.want >= 0 {
+			require.InDelta(t, c.want, stat.Value, 1e-9, name)
+		}
+		require.Equal(t, c.note, len(notesOf(report, "unrecovered")) == 1, name)
+	}
+}
+
+func notesOf(report compare.Report, kind string) (texts []string) {
+	for _, note := range report.Notes {
+		if note.Kind == kind {
+			texts = append(texts, note.Text)
+		}
+	}
+	return texts
+}
+
+func TestRecoveryStandsBesideItsModel(t *testing.T) {
+	lost := brownout("retry", 7, 100, 100, 100, 3, 0, 0, 0, 0, 0, 0, 0)
+	lost.Policy.Guards, lost.Policy.MaxAttempts = []string{"retry", "timeout"}, 3
+	again := lost
+	again.Repetition = 2
+	again.Series = brownout("retry", 7, 100, 100, 100, 3, 0, 0, 100, 100).Series
+	budget := lost
+	budget.Name, budget.Policy.Budget = "budget", "tokens"
+	back := brownout("once", 7, 100, 100, 100, 3, 0, 0, 0, 100, 100, 100, 100)
+	report := compare.Build([]compare.Run{lost, again, budget, back})
+	require.True(t, report.Dips())
+
+	// B = (100 − 0.1·200)·2 s = 160; (160 − 200·0.26)/(200 − 100) = 1.08 s
+	once := report.Rows[1]
+	require.InDelta(t, 1.08, once.Stat(column(t, "expected_recovery_s")).Value, 1e-9)
+	require.InDelta(t, 2, once.Stat(column(t, "recovery_s")).Value, 1e-9)
+	for _, row := range []compare.Row{report.Rows[0], report.Rows[2]} {
+		require.False(t, row.Stat(column(t, "expected_recovery_s")).Known())
+		require.NotEmpty(t, row.Marks(column(t, "expected_recovery_s")), row.Name)
+	}
+	require.Equal(t, []string{
+		"The server did not recover, though what ailed it was over: budget in 6 s; retry in 6 s (1 of 2 repetitions), as expected.",
+	}, notesOf(report, "unrecovered"))
+	require.Subset(t, notesOf(report, "outside-model"), []string{
+		"Never, by the model: 300 calls per second come in while all attempts fail, for a capacity of 200.",
+		"Outside model: the retry budget decides by its state.",
+	})
+	require.Contains(t, strings.Join(notesOf(report, "partial"), ""), "recovery s in 1 of 2 repetitions")
+
+	var titles []string
+	for _, table := range report.Tables() {
+		titles = append(titles, table.Title)
+	}
+	require.Contains(t, titles, "After the dip")
+	require.False(t, compare.Build([]compare.Run{brownout("x", 1, 2)}).Dips())
+	require.Empty(t, notesOf(report, "closed-loop"), "the load is open")
+}
+
+// A gate on the recovery fails where there was none.
+func TestGateOnARecoveryThatDidNotCome(t *testing.T) {
+	gates, err := compare.ParseGates([]string{"recovery_s<=5"})
+	require.NoError(t, err)
+	for want, run := range map[compare.Outcome]compare.Run{
+		compare.Passed: brownout("a", 7, 100, 100, 100, 3, 0, 0, 0, 100, 100, 100, 100),
+		compare.NoData: brownout("a", 7, 100, 100, 100, 3, 0, 0, 0, 0, 0, 0, 0),
+	} {
+		report := compare.Options{Gates: gates}.Build([]compare.Run{run})
+		require.Equal(t, want, report.Checks[0].Outcome)
+	}
+}
