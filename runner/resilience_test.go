@@ -3,10 +3,12 @@ package runner_test
 import (
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -201,4 +203,24 @@ func TestWaitBeyondTheEndOfAScenarioLastsUntilThen(t *testing.T) {
 			assert.Equal(t, 2.0, value(out, "resilience_attempts", "count"))
 		})
 	}
+}
+
+// A virtual user has one pool of connections, whoever makes its calls.
+func TestPoliciesAndRequestsShareConnections(t *testing.T) {
+	var connections atomic.Int32
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	defer server.Close()
+	out := scripttest.Run(t, `import http from 'k6/http'; import { Policy } from 'k6/x/resilience';
+		export const options = { iterations: 5 };
+		const p = new Policy({ name: 'p', guards: [] });
+		export default function () { http.get(__ENV.U); p.get(__ENV.U); p.post(__ENV.U, 'body'); http.post(__ENV.U, 'body'); }`,
+		func(c *runner.Config) { c.Env = map[string]string{"U": server.URL} })
+	require.NoError(t, out.Err)
+	assert.EqualValues(t, 1, connections.Load())
 }

@@ -116,13 +116,19 @@ func Do(ctx context.Context, transport http.RoundTripper, a resilience.Attempt, 
 	// empty one; of the methods below it sends none then.
 	switch {
 	case len(r.Body) > 0, method == http.MethodGet, method == http.MethodHead, method == http.MethodOptions, method == http.MethodTrace:
-		request.Body = io.NopCloser(bytes.NewReader(r.Body))
+		request.Body = once{bytes.NewReader(r.Body)}
 	}
 	request.GetBody = nil
 	if r.Header != nil {
 		request.Header = r.Header.Clone()
 		if host := request.Header.Get("Host"); host != "" {
 			request.Host = host
+		}
+	}
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if values, ok := request.Header[name]; ok { // it reads them as leave to send again
+			delete(request.Header, name)
+			request.Header[strings.ToLower(name)] = values
 		}
 	}
 	setAttemptHeaders(request.Header, a, r.ID)
@@ -142,6 +148,11 @@ func Do(ctx context.Context, transport http.RoundTripper, a resilience.Attempt, 
 	}
 	return result
 }
+
+// once is a body that does not rewind, and tells its length.
+type once struct{ *bytes.Reader }
+
+func (once) Close() error { return nil }
 
 func setAttemptHeaders(h http.Header, a resilience.Attempt, id string) {
 	h.Set(HeaderAttempt, strconv.Itoa(a.Number))

@@ -159,14 +159,22 @@ func TestRetryAfter(t *testing.T) {
 // Once net/http repeated what it could on connections from its pool that
 // broke, and nobody counted it.
 func TestBrokenConnectionFromThePoolIsNotCalledAgainInSilence(t *testing.T) {
-	for _, c := range []struct{ method, body string }{
-		{"GET", ""}, {"HEAD", ""}, {"OPTIONS", ""}, {"POST", ""}, {"PUT", ""}, {"GET", "body"}, {"PUT", "body"},
+	for _, c := range []struct{ method, body, key string }{
+		{"GET", "", ""}, {"HEAD", "", ""}, {"OPTIONS", "", ""}, {"POST", "", ""}, {"PUT", "", ""}, {"GET", "body", ""}, {"PUT", "body", ""},
+		{"POST", "", "Idempotency-Key"}, {"POST", "body", "Idempotency-Key"}, {"DELETE", "", "X-Idempotency-Key"},
 	} {
-		method := c.method + " " + c.body
+		method := c.method + " " + c.body + " " + c.key
+		header := http.Header{}
+		if c.key != "" {
+			header.Set(c.key, "7")
+		}
 		var broken atomic.Bool
 		var received atomic.Int32
 		s, transport := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			received.Add(1)
+			if c.key != "" {
+				assert.Equal(t, "7", r.Header.Get(c.key))
+			}
 			if n, _ := io.Copy(io.Discard, r.Body); n != int64(len(c.body)) || len(r.TransferEncoding) > 0 {
 				t.Errorf("%s: a body of %d bytes, %v", method, n, r.TransferEncoding)
 			}
@@ -177,7 +185,7 @@ func TestBrokenConnectionFromThePoolIsNotCalledAgainInSilence(t *testing.T) {
 			}
 		})
 		do := func() resilience.Result {
-			return httpcall.Do(t.Context(), transport, resilience.Attempt{}, httpcall.Request{Method: c.method, URL: s.URL, Body: []byte(c.body)})
+			return httpcall.Do(t.Context(), transport, resilience.Attempt{}, httpcall.Request{Method: c.method, URL: s.URL, Body: []byte(c.body), Header: header})
 		}
 		require.Equal(t, resilience.OK, do().Outcome, method)
 		broken.Store(true)

@@ -250,7 +250,8 @@ func undecodable(err error) error {
 func (r *request) measure(h *hop, res *result) {
 	end := time.Now()
 	t, remote := h.trace.finish(end)
-	if h.err == nil {
+	// Over HTTP/2 a connection may be idle for a request that has begun another one.
+	if h.err == nil && h.resp.ProtoMajor == 1 {
 		r.client.keep(h.trace)
 	}
 	res.timings, res.remote = t, remote

@@ -1,6 +1,7 @@
 package k6http_test
 
 import (
+	"bufio"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -12,6 +13,7 @@ import (
 	"io"
 	"log"
 	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -121,4 +123,28 @@ func TestHTTP2Errors(t *testing.T) {
 	t.Cleanup(s.Close)
 	assert.Equal(t, []any{0.0, 1633.0, "http2: stream error with http2 ErrCode INTERNAL_ERROR"},
 		shown(t, s.URL, "const r = http.get(U); show([r.status, r.error_code, r.error])", withOptions(`{"insecureSkipTLSVerify": true}`)))
+}
+
+// A connection that the server closed just before is no connection at all: the time
+// to make another one is not that of sending.
+func TestPhasesAreThoseOfTheConnectionThatServed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if r, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+				_, _ = io.Copy(io.Discard, r.Body)
+				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") // and does not say that it closes
+			}
+			_ = c.Close()
+		}
+	}()
+	assert.Equal(t, []any{20.0, 20.0}, shown(t, "http://"+l.Addr().String(), `let served = 0, connected = 0;
+		for (let n = 0; n < 20; n++) { const r = http.get(U); served += r.status === 200; connected += r.timings.connecting > 0; }
+		show([served, connected])`))
 }

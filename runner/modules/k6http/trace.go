@@ -44,7 +44,10 @@ func newTrace() *trace {
 		t.mu.Unlock()
 	}
 	t.client = httptrace.ClientTrace{
-		GetConn:      func(string) { first(&t.getConn) },
+		GetConn: func(string) {
+			first(&t.getConn)
+			t.again()
+		},
 		ConnectStart: func(string, string) { first(&t.connectStart) },
 		ConnectDone: func(_, _ string, err error) {
 			if err == nil {
@@ -69,6 +72,16 @@ func newTrace() *trace {
 		GotFirstResponseByte: func() { first(&t.firstByte) },
 	}
 	return t
+}
+
+// again forgets a connection that turned out to be closed: the request is sent on
+// another one.
+func (t *trace) again() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.gotConn.IsZero() {
+		t.connectStart, t.connectDone, t.tlsStart, t.tlsDone = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	}
 }
 
 func (t *trace) got(info httptrace.GotConnInfo) {

@@ -29,6 +29,7 @@ type conn struct {
 	probe     probe
 	idleSince time.Time
 
+	unsent   error // why not all of this request was sent; nil: it was
 	limit    int64 // bytes that may still be read
 	received bool  // something, of the answer to this request
 	used     bool  // for an earlier request
@@ -36,7 +37,7 @@ type conn struct {
 
 func newConn(t *Transport, host string, n net.Conn) *conn {
 	c := &conn{transport: t, host: host, net: n, probe: newProbe(n)}
-	c.in, c.out = bufio.NewReader(reader{c}), bufio.NewWriter(n)
+	c.in, c.out = bufio.NewReader(reader{c}), bufio.NewWriter(writer{c})
 	return c
 }
 
@@ -60,6 +61,18 @@ func (r reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// writer sends to the server, and remembers what went wrong: a request hides it
+// where it copies its body.
+type writer struct{ c *conn }
+
+func (w writer) Write(p []byte) (int, error) {
+	n, err := w.c.net.Write(p)
+	if err != nil {
+		w.c.unsent = err
+	}
+	return n, err
+}
+
 // staleError is the failure of a connection that was used before, and on which no
 // byte of an answer came: the server may have closed it while it was idle.
 type staleError struct{ err error }
@@ -71,7 +84,7 @@ func (e *staleError) Error() string { return e.err.Error() }
 func (c *conn) roundTrip(req *http.Request, trace *httptrace.ClientTrace) (*http.Response, error) {
 	ctx := req.Context()
 	// The end of the request's time ends all reading and writing at once.
-	stop := context.AfterFunc(ctx, func() { _ = c.net.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { _ = c.net.Close() })
 	resp, err := c.exchange(req, trace)
 	if err != nil {
 		stop()
@@ -82,7 +95,7 @@ func (c *conn) roundTrip(req *http.Request, trace *httptrace.ClientTrace) (*http
 		return nil, err
 	}
 	c.used = true
-	b := &body{conn: c, ctx: ctx, stop: stop, reusable: !resp.Close && resp.StatusCode != http.StatusSwitchingProtocols}
+	b := &body{conn: c, ctx: ctx, stop: stop, reusable: c.unsent == nil && !resp.Close && resp.StatusCode != http.StatusSwitchingProtocols}
 	if resp.Body == http.NoBody || resp.ContentLength == 0 || req.Method == http.MethodHead {
 		b.end(io.EOF)
 		resp.Body = http.NoBody
@@ -105,14 +118,14 @@ func (c *conn) exchange(req *http.Request, trace *httptrace.ClientTrace) (*http.
 	if err == nil {
 		err = c.out.Flush()
 	}
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "write" {
-		return nil, failed(broken(err))
-	}
-	if err != nil {
+	if err != nil && c.unsent == nil {
 		return nil, err // the request's own fault, such as a body that cannot be read
 	}
+	// A server may answer before it has read all, and close then.
 	if _, err := c.in.Peek(1); err != nil {
+		if c.unsent != nil {
+			err = broken(c.unsent)
+		}
 		return nil, failed(err)
 	}
 	if trace.GotFirstResponseByte != nil {

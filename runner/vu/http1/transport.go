@@ -14,13 +14,14 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 )
 
 // mostBody is the longest body, in bytes, that is sent here: one that fits into
 // what a connection buffers, so that sending it never waits for a server that
-// answers first.
+// answers first and reads no more.
 const mostBody = 16 << 10
 
 // justUsed is how long a connection was idle at most of which we take it that it is
@@ -36,6 +37,7 @@ type Transport struct {
 	mu     sync.Mutex
 	idle   map[string][]*conn // by host and port as URLs have them; the last one was used last
 	closed bool               // idle connections, since the last request
+	swept  time.Time          // idle connections were looked through
 }
 
 // New returns a transport that makes the plain requests, and leaves all others to
@@ -66,12 +68,19 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if trace == nil {
 		trace = &httptrace.ClientTrace{}
 	}
+	repeat := repeatable(req)
+	if empty(req) {
+		closeBody(req)
+		plain := *req // with a body that would be asked for its first byte
+		plain.Body = nil
+		req = &plain
+	}
 	for {
 		if ctx.Err() != nil {
 			closeBody(req)
 			return nil, context.Cause(ctx)
 		}
-		c, err := t.connect(req, trace)
+		c, err := t.connect(req, repeat, trace)
 		if err != nil {
 			closeBody(req)
 			return nil, err
@@ -81,7 +90,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if !errors.As(err, &stale) {
 			return resp, err
 		}
-		if !repeatable(req) {
+		if !repeat {
 			return nil, stale.err
 		}
 		if req, err = rewound(req); err != nil {
@@ -109,7 +118,7 @@ func (t *Transport) takes(req *http.Request) bool {
 	u := req.URL
 	if !canProbe || u == nil || u.Scheme != "http" || u.Host == "" || !isASCII(u.Host) ||
 		t.next.DisableKeepAlives || req.Close ||
-		req.ContentLength < 0 || req.ContentLength > mostBody || req.ContentLength == 0 && req.Body != nil && req.Body != http.NoBody ||
+		req.ContentLength < 0 || req.ContentLength > mostBody || req.ContentLength == 0 && req.Body != nil && req.Body != http.NoBody && !empty(req) ||
 		len(req.TransferEncoding) > 0 || len(req.Trailer) > 0 || !plainHeader(req.Header) {
 		return false
 	}
@@ -123,6 +132,13 @@ func (t *Transport) takes(req *http.Request) bool {
 		return proxy == nil && err == nil
 	}
 	return true
+}
+
+// empty says whether the request has a body of no bytes that says so, by which its
+// maker keeps it from being repeated: it has no GetBody either.
+func empty(req *http.Request) bool {
+	body, ok := req.Body.(interface{ Len() int })
+	return ok && req.ContentLength == 0 && body.Len() == 0
 }
 
 // plainHeader says whether a header can be sent as it is and asks for nothing that
@@ -175,7 +191,7 @@ func repeatable(req *http.Request) bool {
 }
 
 // connect returns an idle connection to the request's host, or a new one.
-func (t *Transport) connect(req *http.Request, trace *httptrace.ClientTrace) (*conn, error) {
+func (t *Transport) connect(req *http.Request, repeat bool, trace *httptrace.ClientTrace) (*conn, error) {
 	ctx, host := req.Context(), req.URL.Host
 	addr := host
 	if trace.GetConn != nil {
@@ -183,12 +199,16 @@ func (t *Transport) connect(req *http.Request, trace *httptrace.ClientTrace) (*c
 		trace.GetConn(addr)
 	}
 	got := httptrace.GotConnInfo{Reused: true, WasIdle: true}
-	c := t.takeIdle(host, repeatable(req))
+	c := t.takeIdle(host, repeat)
 	if c != nil {
 		got.IdleTime = time.Since(c.idleSince)
 	} else {
 		n, err := t.dial(ctx, "tcp", withPort(addr))
 		if err != nil {
+			// The dialer has the same deadline, and may be a moment before the context.
+			if at, ok := ctx.Deadline(); ok && !time.Now().Before(at) {
+				<-ctx.Done()
+			}
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
@@ -239,6 +259,7 @@ func (t *Transport) takeIdle(host string, repeatable bool) *conn {
 // putIdle keeps a connection for the next request, or closes it.
 func (t *Transport) putIdle(c *conn) {
 	t.mu.Lock()
+	t.sweep()
 	conns := t.idle[c.host]
 	keep := t.next.MaxIdleConnsPerHost
 	if keep == 0 {
@@ -252,6 +273,29 @@ func (t *Transport) putIdle(c *conn) {
 	t.mu.Unlock()
 	if c != nil {
 		_ = c.net.Close()
+	}
+}
+
+// sweep closes the idle connections that are not to be used any more, of all hosts,
+// now and then. t.mu is held.
+func (t *Transport) sweep() {
+	const pause = time.Second
+	now, most := time.Now(), t.next.IdleConnTimeout
+	if wait := now.Sub(t.swept); wait < pause && (most <= 0 || wait < most) {
+		return
+	}
+	t.swept = now
+	for host, conns := range t.idle {
+		kept := slices.DeleteFunc(conns, func(c *conn) bool {
+			old := most > 0 && now.Sub(c.idleSince) >= most || !c.open()
+			if old {
+				_ = c.net.Close()
+			}
+			return old
+		})
+		if t.idle[host] = kept; len(kept) == 0 {
+			delete(t.idle, host)
+		}
 	}
 }
 

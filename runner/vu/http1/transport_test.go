@@ -12,11 +12,13 @@ import (
 	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -102,11 +104,23 @@ const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 // base is what net/http does, and what ours is made of.
 func base(t *testing.T) *http.Transport {
-	dialer := &net.Dialer{}
-	n := &http.Transport{DialContext: dialer.DialContext, DisableCompression: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute}
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return wrapped{c}, nil
+	}
+	n := &http.Transport{DialContext: dial, DisableCompression: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute}
 	t.Cleanup(n.CloseIdleConnections)
 	return n
 }
+
+// wrapped is a connection as virtual users have it: with no more methods than all
+// have, but that of the one inside.
+type wrapped struct{ net.Conn }
+
+func (c wrapped) NetConn() net.Conn { return c.Conn }
 
 func ours(t *testing.T) *http1.Transport {
 	n := http1.New(base(t))
@@ -630,6 +644,138 @@ func TestTLSIsLeftToNetHTTP(t *testing.T) {
 	rt := http1.New(n)
 	assert.Contains(t, seen(t, rt, request(t, http.MethodGet, s.URL, "")), "safe")
 	assert.Contains(t, seen(t, rt.Clone(), request(t, http.MethodGet, s.URL, "")), "safe")
+}
+
+// answering is a connection that breaks after some bytes and has an answer then.
+type answering struct {
+	net.Conn // none
+	room     int
+	answer   io.Reader
+	closed   bool
+}
+
+func (c *answering) Write(p []byte) (int, error) {
+	n := min(len(p), c.room)
+	if c.room -= n; n < len(p) {
+		return n, &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}
+	}
+	return n, nil
+}
+
+func (c *answering) Read(p []byte) (int, error) { return c.answer.Read(p) }
+
+func (c *answering) Close() error { c.closed = true; return nil }
+
+func (c *answering) RemoteAddr() net.Addr { return &net.TCPAddr{} }
+
+// A server that refuses a request before it has read all of it, and closes.
+func TestAnswerBeforeAllIsSentIsTheAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		room, header, body int
+	}{"in the header": {5_000, 20_000, 100}, "in the body": {5_000, 0, 15_000}, "at the end": {10, 0, 100}} {
+		for answer, want := range map[string]string{
+			"HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno": "413",
+			"": "net/http: HTTP/1.x transport connection broken: write tcp: broken pipe",
+		} {
+			conn := &answering{room: c.room, answer: strings.NewReader(answer)}
+			n := base(t)
+			n.DialContext = func(context.Context, string, string) (net.Conn, error) { return conn, nil }
+			req := request(t, http.MethodPost, "http://shop.test/", strings.Repeat("x", c.body))
+			req.Header.Set("X-Long", strings.Repeat("y", c.header))
+			resp, err := http1.New(n).RoundTrip(req)
+			if answer == "" {
+				require.EqualError(t, err, want, name)
+				var op *net.OpError
+				require.ErrorAs(t, err, &op, name)
+			} else {
+				require.NoError(t, err, name)
+				assert.Equal(t, 413, resp.StatusCode, name)
+				body, err := io.ReadAll(resp.Body)
+				require.NoError(t, err, name)
+				assert.Equal(t, "no", string(body), name)
+			}
+			assert.True(t, conn.closed, "%s: it is used no more", name)
+		}
+	}
+}
+
+// late is a context whose deadline is over and which has not ended yet.
+type late struct {
+	context.Context
+	ended chan struct{}
+}
+
+func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
+func (c late) Done() <-chan struct{}     { return c.ended }
+func (c late) Err() error {
+	select {
+	case <-c.ended:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// The dialer has the same deadline as the request, and may be a moment before it.
+func TestDialerThatIsFirstAtTheDeadlineIsTheDeadline(t *testing.T) {
+	ctx := late{t.Context(), make(chan struct{})}
+	n := base(t)
+	n.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		go close(ctx.ended)
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.ErrDeadlineExceeded}
+	}
+	_, err := http1.New(n).RoundTrip(request(t, http.MethodGet, "http://shop.test/", "").WithContext(ctx))
+	require.Equal(t, context.DeadlineExceeded, err)
+}
+
+// What is idle is looked through when another connection becomes idle, of whatever
+// host: nobody may come back to it.
+func TestIdleConnectionsOfOtherHostsAreClosed(t *testing.T) {
+	first, second := serve(t, always(ok)), serve(t, always(ok))
+	n := base(t)
+	n.IdleConnTimeout = time.Nanosecond
+	rt := http1.New(n)
+	get(t, rt, first.url)
+	get(t, rt, second.url)
+	<-first.closed
+}
+
+// noRewind is a body of some bytes that cannot be sent twice.
+type noRewind struct{ *strings.Reader }
+
+func (noRewind) Close() error { return nil }
+
+// A policy counts its calls: none may be made behind its back.
+func TestRequestThatMustNotBeRepeatedIsNot(t *testing.T) {
+	for _, text := range []string{"", "body"} {
+		s := serve(t, func(n int, r *http.Request, body string) reply {
+			assert.Equal(t, text, body)
+			assert.Empty(t, r.TransferEncoding)
+			return reply{text: ok, close: n == 1, reset: n == 1}
+		})
+		rt := ours(t)
+		do := func() string {
+			req := request(t, http.MethodGet, s.url, "")
+			req.Body, req.ContentLength = noRewind{strings.NewReader(text)}, int64(len(text))
+			return seen(t, rt, req)
+		}
+		assert.Contains(t, do(), `"ok"`)
+		assert.EqualValues(t, 1, s.connections.Load())
+		do() // the server answers it, and resets the connection
+		<-s.closed
+		assert.Contains(t, do(), `"ok"`, "what is known to be closed is not used")
+		assert.EqualValues(t, 3, s.requests.Load())
+	}
+}
+
+// The end of the context ends a connection whose answer nobody reads.
+func TestConnectionOfAnUnreadAnswerEndsWithTheContext(t *testing.T) {
+	s := serve(t, always("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"))
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := ours(t).RoundTrip(request(t, http.MethodGet, s.url, "").WithContext(ctx))
+	require.NoError(t, err)
+	cancel()
+	<-s.closed
 }
 
 // BenchmarkRoundTrip has 20 callers and a small answer on loopback, so that the time
