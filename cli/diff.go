@@ -74,7 +74,11 @@ func (c diffCmd) Run(s *session) error {
 	}
 	switch diff.Outcome() {
 	case compare.Worse:
-		err = fmt.Errorf("%w: %d figures", errWorse, diff.Count(compare.Worse))
+		figures := "figures"
+		if diff.Count(compare.Worse) == 1 {
+			figures = "figure"
+		}
+		err = fmt.Errorf("%w: %d %s", errWorse, diff.Count(compare.Worse), figures)
 	case compare.TooFew:
 		err = fmt.Errorf("%w: %s", errTooFew, diff.Unjudged())
 	}

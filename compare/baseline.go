@@ -33,7 +33,7 @@ func (r Row) isPolicy(name string) bool { return r.Policy == name || r.PolicyLab
 func (r *Row) compare(base Row) {
 	success := newChange(base.stats["success_rate"], r.stats["success_rate"], DefaultAlpha)
 	calls := newChange(base.stats["retry_amplification_factor"], r.stats["retry_amplification_factor"], DefaultAlpha)
-	if !success.known() || !calls.known() {
+	if !success.Known() || !calls.Known() {
 		return
 	}
 	r.changes = map[string]Change{"extra_success": success, "extra_calls": calls}
@@ -45,7 +45,6 @@ func (r *Row) compare(base Row) {
 }
 
 // known says whether both sides have the figure.
-func (c Change) known() bool { return c.Base.Known() && c.Head.Known() }
 
 // shown says whether the difference may be shown: it is significant, or there are
 // too few repetitions to tell, which a note says.

@@ -106,7 +106,7 @@ func ownColumns() []Column {
 		{Name: "dials_per_request", Title: "dials / request", Group: "dials", Short: "/request", Better: Lower, Kind: Factor, Unit: "dials/request",
 			Doc: "New connections to the server / requests.", number: Run.dialsPerRequest},
 		{Name: "recovery_s", Title: "recovery s", Group: "recovery s", Short: "seen", Better: Lower, Kind: Seconds, Unit: "s",
-			Doc: "Time from the end of the scenario's dip until the server answered 90 % as many calls well as before it, in two seconds in a row; missing where there was no dip, or no recovery.", number: Run.recovery},
+			Doc: "Time from the end of the scenario's dip until 90 % as many calls were answered well as before it, in each of two seconds in a row; missing where there was no dip, or it never was so.", number: Run.recovery},
 		{Name: "expected_success_rate", Title: "expected success", Group: "success", Short: "model", Kind: Share, Unit: "share", Doc: "1−pⁿ for independent failures p and n attempts.", number: Run.expectedSuccess},
 		{Name: "expected_amplification", Title: "expected amplification", Group: "calls/req.", Short: "model", Kind: Factor, Unit: "calls/request",
 			Doc: "(1−pⁿ)/(1−p) for independent failures p and n attempts.", number: Run.expectedAmplification},

@@ -98,7 +98,7 @@ func (o DiffOptions) Build(base, head []Run, warnings ...Warning) Diff {
 	}
 	before, after := pooled(base), pooled(head)
 	for _, c := range o.Columns {
-		if slices.ContainsFunc(slices.Concat(before, after), func(r Row) bool { return r.Stat(c).Known() }) {
+		if slices.ContainsFunc(slices.Concat(before, after), func(r Row) bool { return r.Stat(c).N > 0 }) {
 			d.Columns = append(d.Columns, c) // the others nobody has counted
 		}
 	}
@@ -135,6 +135,7 @@ func (o DiffOptions) Build(base, head []Run, warnings ...Warning) Diff {
 		d.Notes = append(d.Notes, Note{Kind: "no-row", Text: upper(d.Unselected) + "."})
 	}
 	d.notePartial()
+	d.noteBeyond()
 	d.noteChance()
 	return d
 }
@@ -210,6 +211,23 @@ func (d *Diff) notePartial() {
 				if side.n > 0 && side.n < side.of {
 					d.note("partial", fmt.Sprintf("%s %s in %s of the %s", row.Name, j.Column.Title, ofRepetitions(side.n, side.of), side.name),
 						"Some repetitions lack the figure, and it is judged by the others: %s.")
+				}
+			}
+		}
+	}
+}
+
+// noteBeyond says which figures were greater than could be seen.
+func (d *Diff) noteBeyond() {
+	for _, row := range d.Rows {
+		for _, j := range row.Figures {
+			for _, side := range []struct {
+				name string
+				stat Stat
+			}{{"base", j.Base}, {"head", j.Head}} {
+				if side.stat.Beyond > 0 {
+					d.note("beyond", fmt.Sprintf("%s %s in %s of the %s", row.Name, j.Column.Title, ofRepetitions(side.stat.Beyond, side.stat.N), side.name),
+						"Beyond what was watched, which counts as greater than all: %s.")
 				}
 			}
 		}
@@ -297,6 +315,11 @@ func (d Diff) Unjudged() string {
 	}
 	if len(parts) == 0 && d.Count(Better)+d.Count(Alike)+d.Count(Changed) == 0 {
 		parts = append(parts, "the base and the head have no figure in common")
+		for _, note := range d.Notes {
+			if note.Kind == "only-in-head" {
+				parts = append(parts, "only in the head: "+list(note.Runs))
+			}
+		}
 	}
 	return strings.Join(parts, "; ")
 }

@@ -55,7 +55,7 @@ func (r Run) amplification() (float64, bool) {
 // admitted is missing in results from before there was such a metric, in which it
 // is not zero.
 func (r Run) admitted() (float64, bool) {
-	if n, ok := r.Metrics.value("resilience_admitted", Counter, "count"); ok {
+	if n, ok := r.Metrics.value(admitted, Counter, "count"); ok {
 		return n, true
 	}
 	sent, ok := r.sent()

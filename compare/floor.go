@@ -37,7 +37,8 @@ type Floors map[string]Floor
 
 // DefaultFloors are the floors of the figures of [Judged]: for shares an absolute
 // half of a percentage point of success and two points of work, for calls 2 %, for
-// speeds and times, which depend on the machine too, 5 %.
+// speeds and times, which depend on the machine too, 5 %; and a second
+// of recovery.
 func DefaultFloors() Floors {
 	relative := func(v float64) Floor { return Floor{Value: v, Relative: true} }
 	return Floors{
@@ -48,6 +49,7 @@ func DefaultFloors() Floors {
 		"all_attempt_p95_ms":             relative(.05),
 		"wasted_share":                   {Value: .02},
 		"max_inflight_downstream":        relative(.05),
+		"recovery_s":                     {Value: 1}, // it goes by seconds
 	}
 }
 

@@ -92,7 +92,7 @@ func (f Filter) keeps(row Row) bool {
 		return true
 	}
 	stat := row.stat(f.figure.number)
-	return stat.Known() && f.holds(stat.Value)
+	return stat.N > 0 && f.holds(stat.median())
 }
 
 // Outcome is what became of a gate at one row.
@@ -141,10 +141,10 @@ func (g Gate) check(report Report, least int) []Check {
 		c := blank
 		c.Row, c.Stat, c.Repetitions = row.Title(), row.stat(g.figure.number), len(row.Runs)
 		switch {
-		case !c.Stat.Known():
+		case c.Stat.N == 0:
 		case c.Stat.N < least:
 			c.Outcome = Undecided
-		case !g.holds(c.Stat.Value):
+		case !g.holds(c.Stat.median()):
 			c.Outcome = Failed
 		case c.Stat.N < c.Repetitions:
 			c.Outcome = Undecided

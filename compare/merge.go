@@ -96,6 +96,7 @@ type merger struct {
 	parts   *aggregate
 	plain   map[string]*plainMetric
 	lossy   []string // files of plain summaries
+	older   []string // files with calls, but no count of the requests that made them
 	seconds float64  // of the longest of them
 	seen    map[string]string
 	// segments are those of the shards that name one.
@@ -127,6 +128,10 @@ func (m *merger) add(file string, c content) error {
 		}
 	}
 	m.out.Shards = append(m.out.Shards, Shard{File: file, Shape: c.shape})
+	_, counted := c.metrics[admitted]
+	if calls, ok := c.metrics.value("resilience_downstream_calls", Counter, "count"); ok && calls > 0 && !counted {
+		m.older = append(m.older, file)
+	}
 	if c.segment != "" {
 		if err := m.segments.add(file, c.segment); err != nil {
 			return err
@@ -250,6 +255,11 @@ func (m *merger) finish() {
 			refused = append(refused, name)
 		}
 		m.out.Metrics[name] = Metric{Type: p.typ, Contains: p.contains, Values: p.values}
+	}
+	if _, ok := m.out.Metrics[admitted]; ok && len(m.older) > 0 {
+		delete(m.out.Metrics, admitted)
+		m.out.Refused = append(m.out.Refused, warning(m.older[0],
+			"it has calls and no %s, which is refused: that of the other shards is not that of the whole", admitted))
 	}
 	for _, metric := range m.out.Metrics {
 		if count, ok := metric.Values["count"]; ok && metric.Type == Counter && seconds > 0 {

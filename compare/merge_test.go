@@ -172,3 +172,34 @@ func TestShardsThatDoNotBelongTogether(t *testing.T) {
 	require.Len(t, whole.Refused, 1)
 	require.Contains(t, whole.Refused[0].Reason, "no shard is the segment 3/4:1", "the last one")
 }
+
+// A build before the metric has calls and no count of the requests that made them.
+func TestCountOfAdmittedRequestsIsThatOfAllShardsOrNone(t *testing.T) {
+	dir := t.TempDir()
+	shard := func(name string, calls, admitted int) string {
+		path := filepath.Join(dir, name)
+		text := fmt.Sprintf(`{"metrics":{"resilience_requests":{"count":100,"rate":10},"resilience_downstream_calls":{"count":%d,"rate":20}`, calls)
+		if calls == 0 {
+			text = `{"metrics":{"resilience_requests":{"count":100,"rate":10}`
+		}
+		if admitted > 0 {
+			text += fmt.Sprintf(`,"resilience_admitted":{"count":%d,"rate":10}`, admitted)
+		}
+		require.NoError(t, os.WriteFile(path, []byte(text+"}}"), 0o600))
+		return path
+	}
+	one, two := shard("1.summary.json", 200, 90), shard("2.summary.json", 201, 91)
+	idle, older := shard("3.summary.json", 0, 0), shard("4.summary.json", 202, 0)
+
+	whole, err := compare.Merge(one, two, idle)
+	require.NoError(t, err)
+	require.Equal(t, 181.0, whole.Metrics["resilience_admitted"].Values["count"], "a shard without calls admitted none")
+	require.Empty(t, whole.Refused)
+
+	whole, err = compare.Merge(one, two, older)
+	require.NoError(t, err)
+	require.NotContains(t, whole.Metrics, "resilience_admitted")
+	require.Equal(t, 603.0, whole.Metrics["resilience_downstream_calls"].Values["count"])
+	require.Len(t, whole.Refused, 1)
+	require.Contains(t, whole.Refused[0].String(), "4.summary.json: it has calls and no resilience_admitted")
+}

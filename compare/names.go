@@ -11,6 +11,9 @@ import (
 // requests is the metric of ours without which a summary tells of no policy.
 const requests = "resilience_requests"
 
+// admitted is the metric of the requests that made a call. Older builds lack it.
+const admitted = "resilience_admitted"
+
 // target is a figure that a script may count under a name of its own. Where no
 // name is given, the target's own is looked for: the published experiment's
 // script uses these.
@@ -30,7 +33,7 @@ func targets() []target {
 		{"successful_requests", "", Counter},
 		{"failed_requests", "", Counter},
 		{"request_failed", "", Rate},
-		{"admitted_requests", "resilience_admitted", Counter},
+		{"admitted_requests", admitted, Counter},
 		{"downstream_calls", "resilience_downstream_calls", Counter},
 		{"retry_attempts", "resilience_retries", Counter},
 		{"retry_attempts_per_request", "", Trend},

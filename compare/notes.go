@@ -31,7 +31,7 @@ type noter struct {
 func notes(report Report, plan func(name string) map[int]string) []Note {
 	n := &noter{report: report, rows: report.Rows}
 	for _, write := range []func(){
-		n.unselected, n.gates, n.exitCodes, n.partial, n.capped, n.unrecovered, n.deviations, n.outsideModel, n.baseline, n.tiers, n.serverAboveCaller, n.counts,
+		n.unselected, n.gates, n.exitCodes, n.partial, n.capped, n.unrecovered, n.shortOfTheDip, n.deviations, n.outsideModel, n.baseline, n.tiers, n.serverAboveCaller, n.counts,
 		n.repetitions, n.short, n.closedLoop, func() { n.olderThanPlan(plan) }, n.noHTTP, n.noPolicy, n.severalLabs,
 	} {
 		write()

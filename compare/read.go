@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ErrNoRuns is the error of [Read] when there is no run to report.
@@ -76,6 +77,7 @@ func (r Reader) Read(paths ...string) ([]Run, []Warning, error) {
 	}
 	in.unused(len(runs))
 	nameLabs(runs)
+	runs = in.once(runs)
 	for i := range runs {
 		runs[i].given = i
 	}
@@ -87,6 +89,30 @@ func (r Reader) Read(paths ...string) ([]Run, []Warning, error) {
 		return nil, in.warnings, fmt.Errorf("reading %s: %w", strings.Join(paths, ", "), ErrNoRuns)
 	}
 	return runs, in.warnings, nil
+}
+
+// once leaves out the runs of a lab that were read from another file already, such
+// as a copy of its folder: they are no repetitions.
+func (r *reading) once(runs []Run) []Run {
+	type identity struct {
+		lab, name  string
+		repetition int
+		began      time.Time
+	}
+	seen := map[identity]string{}
+	return slices.DeleteFunc(runs, func(run Run) bool {
+		if run.Setup == nil || run.Setup.StartedAt.IsZero() {
+			return false
+		}
+		id := identity{run.Lab, run.Name, run.Repetition, run.Setup.StartedAt.UTC()}
+		other, twice := seen[id]
+		if twice {
+			r.warn(run.File, "it is the same run as %s: left out", filepath.ToSlash(other))
+			return true
+		}
+		seen[id] = run.File
+		return false
+	})
 }
 
 // reading is one call of Read.

@@ -158,3 +158,21 @@ func TestSeedMayBeAnyUint64(t *testing.T) {
 	require.Empty(t, warnings)
 	require.Equal(t, uint64(1<<64-1), runs[0].Setup.Seed)
 }
+
+// Copies of a lab are no repetitions of it.
+func TestRunOfACopiedLabIsReadOnce(t *testing.T) {
+	dir := t.TempDir()
+	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
+	require.NoError(t, os.CopyFS(one, os.DirFS("testdata/retry-storm")))
+	require.NoError(t, os.CopyFS(two, os.DirFS("testdata/retry-storm")))
+	runs, warnings, err := compare.Read(one, two)
+	require.NoError(t, err)
+	require.Len(t, runs, 3)
+	require.Len(t, warnings, 3)
+	require.Contains(t, warnings[0].String(), "two/01-no-retry-standard-timeout-brownout.summary.json: it is the same run as ")
+
+	runs, warnings, err = compare.Read("a="+one, "b="+two)
+	require.NoError(t, err)
+	require.Len(t, runs, 6, "labels tell them apart")
+	require.Empty(t, warnings)
+}

@@ -1,7 +1,6 @@
 package compare_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,7 +21,7 @@ func brownout(name string, good ...float64) compare.Run {
 		Metrics: compare.Metrics{},
 	}
 	for t, v := range good {
-		run.Series = append(run.Series, compare.Second{T: t, Good: v})
+		run.Series = append(run.Series, compare.Second{T: t, Good: v, Received: 300, Lost: 200})
 	}
 	return run
 }
@@ -43,7 +42,7 @@ func TestRecoveryIsTheTimeUntilAsMuchIsAnsweredAsBefore(t *testing.T) {
 	}{
 		"at once":                         {with(nothing, after(100, 100, 100)...), 0, false},
 		"after three seconds":             {with(nothing, after(0, 0, 20, 90, 95)...), 3, false},
-		"two seconds make the mean":       {with(nothing, after(0, 85, 95, 0)...), 1, false},
+		"one second is not enough":        {with(nothing, after(0, 85, 200, 0, 90, 90)...), 4, false},
 		"one good second is none":         {with(nothing, after(0, 100, 0, 100, 0, 0)...), -1, true},
 		"seconds that are not in a row":   {with(func(r *compare.Run) { r.Series = append(r.Series[:7], r.Series[8:]...) }, after(90, 0, 90, 0)...), -1, true},
 		"never":                           {with(nothing, after(0, 0, 0, 0, 0, 0)...), -1, true},
@@ -96,13 +95,15 @@ func TestRecoveryStandsBesideItsModel(t *testing.T) {
 		require.NotEmpty(t, row.Marks(column(t, "expected_recovery_s")), row.Name)
 	}
 	require.Equal(t, []string{
-		"The server did not recover, though what ailed it was over: budget in 6 s; retry in 6 s (1 of 2 repetitions), as expected.",
+		"It was not as before, though what ailed the server was over: budget in 6 s; retry in 6 s (1 of 2 repetitions).",
 	}, notesOf(report, "unrecovered"))
 	require.Subset(t, notesOf(report, "outside-model"), []string{
 		"Never, by the model: 300 calls per second come in while all attempts fail, for a capacity of 200.",
 		"Outside model: the retry budget decides by its state.",
 	})
-	require.Contains(t, strings.Join(notesOf(report, "partial"), ""), "recovery s in 1 of 2 repetitions")
+	retry := report.Rows[2].Stat(column(t, "recovery_s"))
+	require.Equal(t, compare.Stat{Low: 1, High: 1, N: 2, Values: []float64{1}, Beyond: 1}, retry)
+	require.False(t, retry.Known(), "of two the greater one is beyond")
 
 	var titles []string
 	for _, table := range report.Tables() {
@@ -119,9 +120,114 @@ func TestGateOnARecoveryThatDidNotCome(t *testing.T) {
 	require.NoError(t, err)
 	for want, run := range map[compare.Outcome]compare.Run{
 		compare.Passed: brownout("a", 7, 100, 100, 100, 3, 0, 0, 0, 100, 100, 100, 100),
-		compare.NoData: brownout("a", 7, 100, 100, 100, 3, 0, 0, 0, 0, 0, 0, 0),
+		compare.Failed: brownout("a", 7, 100, 100, 100, 3, 0, 0, 0, 0, 0, 0, 0),
+		compare.NoData: brownout("a", 7, 100, 100, 100, 3, 0),
 	} {
 		report := compare.Options{Gates: gates}.Build([]compare.Run{run})
 		require.Equal(t, want, report.Checks[0].Outcome)
+	}
+}
+
+func TestWhyItWasNotAsBeforeIsSaid(t *testing.T) {
+	down := brownout("retry", 7, 100, 100, 100, 3, 0, 0, 0, 0, 0, 0, 0)
+	down.Policy.Guards, down.Policy.MaxAttempts = []string{"retry", "timeout"}, 3
+	idle := brownout("throttle", 7, 100, 100, 100, 3, 0, 0, 0, 0, 10, 10, 10)
+	idle.Policy.Guards = []string{"throttle", "timeout"}
+	for i := 9; i < 12; i++ {
+		idle.Series[i].Received, idle.Series[i].Lost = 10, 0
+	}
+	busy := idle
+	busy.Repetition = 2
+	busy.Series = down.Series
+	slow := brownout("once", 7, 100, 100, 100, 3, 0, 0, 0)
+	slow.Setup = &compare.Setup{Plan: "p", Rate: 180, DurationMS: 8_000} // (320 − 52) / 20 = 13.4 s
+	short := brownout("short", 7, 100, 100, 100, 3, 0, 0)
+	cut := brownout("cut", 7, 100, 100, 100, 3, 0, 0, 0, 0) // of 12 s
+	cut.Policy.Guards = []string{"bulkhead"}
+	for want, runs := range map[string][]compare.Run{
+		"retry in 6 s, as expected.": {down},
+		"throttle in 6 s, where the server did well in the end and the policy held the calls back.":                           {idle},
+		"throttle in 6 s (2 of 2 repetitions), where the server did well in the end in 1 and the policy held the calls back.": {idle, busy},
+		"once in 2 s, where 13.4 s are expected: run longer.":                                                                 {slow},
+		"cut in 3 s.": {cut},
+	} {
+		require.Equal(t, []string{"It was not as before, though what ailed the server was over: " + want}, notesOf(compare.Build(runs), "unrecovered"))
+	}
+	report := compare.Build([]compare.Run{short})
+	require.Empty(t, notesOf(report, "unrecovered"))
+	require.Len(t, notesOf(report, "short-of-the-dip"), 1)
+	require.False(t, report.Rows[0].Stat(column(t, "expected_recovery_s")).Known())
+}
+
+// A recovery that did not come is longer than all that did: without it the worse
+// side would be judged by its better repetitions alone.
+func TestRecoveriesThatDidNotComeAreJudged(t *testing.T) {
+	side := func(times ...int) (runs []compare.Run) { // below 0: never
+		for i, seconds := range times {
+			good := []float64{7, 100, 100, 100, 3, 0, 0, 0, 0, 0, 0, 0}
+			if seconds >= 0 {
+				for t := 6 + seconds; t < 12; t++ {
+					good[t] = 100
+				}
+			}
+			run := brownout("a", good...)
+			run.Repetition = i + 1
+			runs = append(runs, run)
+		}
+		return runs
+	}
+	columns, err := compare.ParseMetrics([]string{"recovery_s"})
+	require.NoError(t, err)
+	never, soon := side(-1, -1, -1, -1, -1, -1, -1, -1), side(0, 1, 1, 0, 1, 0, 1, 0)
+	for name, c := range map[string]struct {
+		base, head []compare.Run
+		want       compare.Verdict
+	}{
+		"by a second":         {side(0, 0, 0, 0, 0, 0, 0, 0), side(1, 1, 1, 1, 1, 1, 1, 1), compare.Alike},
+		"by two":              {side(0, 0, 0, 0, 0, 0, 0, 0), side(2, 2, 2, 2, 2, 2, 2, 2), compare.Worse},
+		"half of it to all":   {side(0, 0, 1, 1, -1, -1, -1, -1), side(2, 3, 3, 2, 3, 2, 3, 2), compare.Alike},
+		"always to never":     {soon, never, compare.Worse},
+		"never to always":     {never, soon, compare.Better},
+		"never to never":      {never, never, compare.Alike},
+		"most to few":         {side(0, 1, 0, 1, 0, 1, -1), side(-1, -1, -1, -1, -1, -1, 1), compare.Worse},
+		"too few to be told":  {side(0, 1), side(-1, -1), compare.TooFew},
+		"one, and never then": {side(0, 1, 0, 1), side(-1, -1, -1, -1), compare.Worse},
+	} {
+		diff := compare.DiffOptions{Columns: columns}.Build(c.base, c.head)
+		require.Equal(t, c.want, diff.Rows[0].Figures[0].Verdict, "%s: %+v", name, diff.Rows[0].Figures[0])
+	}
+	diff := compare.DiffOptions{Columns: columns}.Build(soon, never)
+	var beyond []string
+	for _, note := range diff.Notes {
+		if note.Kind == "beyond" {
+			beyond = append(beyond, note.Text)
+		}
+	}
+	require.Equal(t, []string{"Beyond what was watched, which counts as greater than all: a recovery s in 8 of 8 repetitions of the head."}, beyond)
+}
+
+// A gate of the median: two of three that never came are its.
+func TestGateCountsRecoveriesThatDidNotCome(t *testing.T) {
+	soon := brownout("a", 7, 100, 100, 100, 3, 0, 100, 100, 100)
+	never := brownout("a", 7, 100, 100, 100, 3, 0, 0, 0, 0, 0, 0, 0)
+	repeated := func(runs ...compare.Run) []compare.Run {
+		for i := range runs {
+			runs[i].Repetition = i + 1
+		}
+		return runs
+	}
+	gates, err := compare.ParseGates([]string{"recovery_s<3"})
+	require.NoError(t, err)
+	for _, c := range []struct {
+		runs []compare.Run
+		want compare.Outcome
+	}{
+		{repeated(soon, soon, never), compare.Passed},
+		{repeated(soon, never, never), compare.Failed},
+		{repeated(soon, never), compare.Failed},
+		{repeated(never, never, never), compare.Failed},
+	} {
+		report := compare.Options{Gates: gates, LeastRepetitions: 2}.Build(c.runs)
+		require.Equal(t, c.want, report.Checks[0].Outcome)
 	}
 }

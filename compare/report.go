@@ -180,7 +180,7 @@ func alike(a, b Run) bool {
 func (r Row) stat(number func(Run) (float64, bool)) Stat {
 	var values []float64
 	for _, run := range r.Runs {
-		if v, ok := number(run); ok && !math.IsInf(v, 0) && !math.IsNaN(v) {
+		if v, ok := number(run); ok && !math.IsInf(v, -1) && !math.IsNaN(v) {
 			values = append(values, v)
 		}
 	}
@@ -302,7 +302,7 @@ func (r Report) Tables() []Table {
 	if r.Dips() {
 		out = append(out, Table{
 			Title:   "After the dip",
-			Legend:  "recovery: from the end of the dip until the server answered as many calls well as before it · model: expected where all calls are worked off",
+			Legend:  "recovery: from the end of the dip until as many calls were answered well as before it · model: expected where all calls are worked off",
 			Columns: pick(dips(head)...),
 		})
 	}

@@ -13,6 +13,9 @@ type Second struct {
 	// second's end, or the mean of those being served in it if that is greater:
 	// callers in step may all be between two calls just then.
 	Good, Inflight float64
+	// Received is how many calls came, and Lost how many of those it held failed or
+	// were given up.
+	Received, Lost float64
 }
 
 // maxSeconds bounds the seconds that are believed of a run.
@@ -30,7 +33,10 @@ func seriesOf(value any) []Second {
 		inflight, okI := fields["inflight"].(float64)
 		if okT && okG && okI && t >= 0 && t < maxSeconds && good >= 0 && inflight >= 0 && t == math.Trunc(t) {
 			busy, _ := fields["busy_ms"].(float64)
-			out = append(out, Second{T: int(t), Good: good, Inflight: max(inflight, busy/1000)})
+			received, _ := fields["received"].(float64)
+			failed, _ := fields["failed"].(float64)
+			abandoned, _ := fields["abandoned"].(float64)
+			out = append(out, Second{T: int(t), Good: good, Inflight: max(inflight, busy/1000), Received: received, Lost: failed + abandoned})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Second) int { return a.T - b.T })

@@ -53,11 +53,12 @@ type Change struct {
 // Stochastically Larger than the Other (1947), through benchmath as in benchstat.
 func newChange(base, head Stat, alpha float64) Change {
 	c := Change{Base: base, Head: head, P: 1}
-	if !base.Known() || !head.Known() {
+	if base.N == 0 || head.N == 0 {
 		return c
 	}
 	c.TooFew = leastP(base.N, head.N) > alpha
-	c.P = benchmath.AssumeNothing.Compare(sample(base.Values), sample(head.Values)).P
+	// The exact one counts the middle on both sides where figures are equal.
+	c.P = min(1, benchmath.AssumeNothing.Compare(sample(base.all()), sample(head.all())).P)
 	c.Significant = c.P <= alpha
 	return c
 }
@@ -73,10 +74,13 @@ func leastP(m, n int) float64 {
 	return min(1, p)
 }
 
+// Known says whether both medians are, so that there is a difference to tell.
+func (c Change) Known() bool { return c.Base.Known() && c.Head.Known() }
+
 // Delta is the head's median − the base's, in the figure's own unit; 0 if one is
-// missing.
+// not known.
 func (c Change) Delta() float64 {
-	if !c.Base.Known() || !c.Head.Known() {
+	if !c.Known() {
 		return 0
 	}
 	return c.Head.Value - c.Base.Value
@@ -85,23 +89,26 @@ func (c Change) Delta() float64 {
 // Relative is Delta as a share of the base's median, and false where that is 0 or
 // a figure is missing.
 func (c Change) Relative() (float64, bool) {
-	return ratio(c.Delta(), c.Base.Known() && c.Head.Known(), math.Abs(c.Base.Value), true)
+	return ratio(c.Delta(), c.Known(), math.Abs(c.Base.Value), true)
 }
 
 // verdict judges the change of a figure that is better in a direction. A
 // difference that is no greater than the floor is none.
 func (c Change) verdict(better Direction, floor Floor) Verdict {
-	delta := c.Delta()
-	switch {
-	case !c.Base.Known() || !c.Head.Known():
+	if c.Base.N == 0 || c.Head.N == 0 {
 		return Missing
+	}
+	before, after := c.Base.median(), c.Head.median()
+	switch {
 	case c.TooFew:
 		return TooFew
-	case !c.Significant || floor.holds(c):
+	case !c.Significant || before == after:
+		return Alike
+	case c.Known() && floor.holds(c):
 		return Alike
 	case better == Neither:
 		return Changed
-	case (delta > 0) == (better == Higher):
+	case (after > before) == (better == Higher):
 		return Better
 	}
 	return Worse

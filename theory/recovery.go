@@ -24,6 +24,9 @@ type Dip struct {
 	Attempts float64
 	// Timeout is when a caller gives a call up; above 0.
 	Timeout time.Duration
+	// Service is how long a call is served where the server is well. Only
+	// [ExpectRecovery] asks for it.
+	Service time.Duration
 }
 
 // Backlog returns how many calls the server holds at the end of the dip:
@@ -36,6 +39,21 @@ type Dip struct {
 // Source: conservation of calls, of which as many come in as are served or wait.
 func (d Dip) Backlog() float64 {
 	return min(max((d.Load*d.Attempts-d.Factor*d.Capacity)*d.Length.Seconds(), 0), d.Room)
+}
+
+// failsFrom returns how long after the dip's begin calls come that wait for longer
+// than the timeout: at once where being served takes that long already, and else as
+// soon as the first attempts alone have filled the queue with a timeout's work. It
+// is [time.Duration]'s greatest where they never do.
+func (d Dip) failsFrom() time.Duration {
+	slow := d.Factor * d.Capacity
+	if d.Service > time.Duration(d.Factor*float64(d.Timeout)) {
+		return 0
+	}
+	if d.Load <= slow {
+		return math.MaxInt64 / 2
+	}
+	return time.Duration(slow * float64(d.Timeout) / (d.Load - slow))
 }
 
 // Recovery returns the time from the end of the dip until calls are answered in
@@ -112,6 +130,7 @@ func dipOf(p Policy, s Scenario, load float64) (d Dip, reason string) {
 		Capacity: servers / service, Room: servers + value("queue"), Factor: value("factor"),
 		Length: time.Duration((until - from) * float64(time.Millisecond)),
 		Load:   load, Attempts: float64(attempts), Timeout: p.AttemptTimeout,
+		Service: time.Duration(service * float64(time.Second)),
 	}
 	switch {
 	case missing != nil:
@@ -128,6 +147,8 @@ func dipOf(p Policy, s Scenario, load float64) (d Dip, reason string) {
 		return Dip{}, "the server bears the load in the dip, too"
 	case until <= from:
 		return Dip{}, "the dip does not end"
+	case d.Length < d.failsFrom()+d.Timeout:
+		return Dip{}, "the dip is too short or too shallow for all attempts to fail in it"
 	case back > 0:
 		return Dip{}, "the speed comes back bit by bit"
 	}

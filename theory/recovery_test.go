@@ -191,6 +191,7 @@ func TestExpectRecovery(t *testing.T) {
 		"the load of 250 calls per second was never below the capacity of 200":                 {retry, brownout, 250},
 		"the server may drop the calls of callers that have left":                              {retry, with(func(s *theory.Scenario) { s.Cancellation = "at-dequeue" }), 140},
 		"the server bears the load in the dip, too":                                            {retry, with(func(s *theory.Scenario) { s.Params["factor"] = .8 }), 140},
+		"the dip is too short or too shallow for all attempts to fail in it":                   {retry, with(func(s *theory.Scenario) { s.Params["until_ms"] = 3200 }), 140},
 		"the dip does not end":                                                                 {retry, with(func(s *theory.Scenario) { s.Params["until_ms"] = 0 }), 140},
 		"the speed comes back bit by bit":                                                      {retry, with(func(s *theory.Scenario) { s.Params["recovery_ms"] = 1000 }), 140},
 		"the scenario's queue is not known":                                                    {retry, with(func(s *theory.Scenario) { delete(s.Params, "queue") }), 140},

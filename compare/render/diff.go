@@ -84,7 +84,7 @@ func side(c compare.Column, s compare.Stat) string {
 // shares, in percent of the base else.
 func delta(j compare.Judgement) string {
 	switch {
-	case j.Verdict == compare.Missing, j.Verdict == compare.TooFew, !j.Significant:
+	case !j.Known(), j.Verdict == compare.TooFew, !j.Significant:
 		return ""
 	case j.Column.Kind == compare.Share:
 		return figure(compare.Points, j.Delta())

@@ -71,7 +71,10 @@ func DiffCSV(w io.Writer, diff compare.Diff) error {
 				record[3] = exact(j.Head.Value)
 			}
 			if j.Verdict != compare.Missing {
-				record[6], record[8] = exact(j.Delta()), exact(j.P)
+				record[8] = exact(j.P)
+			}
+			if j.Known() {
+				record[6] = exact(j.Delta())
 			}
 			if share, ok := j.Relative(); ok {
 				record[7] = exact(share)

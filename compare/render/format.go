@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -129,12 +130,15 @@ func ranges(columns []compare.Column, row compare.Row) []string {
 	for _, c := range columns {
 		stat := row.Stat(c)
 		low, high := figure(c.Kind, stat.Low), figure(c.Kind, stat.High)
-		if stat.N < 2 || low == high {
+		if !stat.Known() || stat.N < 2 || low == high {
 			continue
 		}
 		part := c.Title + " " + low + "–" + high
 		if l, h, ok := stat.Interval(); ok && (l > stat.Low || h < stat.High) {
 			part += " [" + figure(c.Kind, l) + ", " + figure(c.Kind, h) + "]"
+		}
+		if stat.Beyond > 0 {
+			part += fmt.Sprintf(" and beyond in %d", stat.Beyond)
 		}
 		parts = append(parts, part)
 	}

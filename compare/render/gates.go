@@ -92,6 +92,9 @@ func why(c compare.Check) string {
 
 // seen is the figure with as many digits as it takes to tell it from the limit.
 func seen(c compare.Check) string {
+	if !c.Stat.Known() {
+		return fmt.Sprintf("is beyond what was watched in %d of %d repetitions", c.Stat.Beyond, c.Repetitions)
+	}
 	text := figure(c.Kind, c.Stat.Value)
 	if text == figure(c.Kind, c.Limit) && c.Stat.Value != c.Limit {
 		text = precise(c.Kind, c.Stat.Value)

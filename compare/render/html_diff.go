@@ -136,7 +136,7 @@ func changePlot(diff compare.Diff, i int, c compare.Column) changes {
 // step is the change as it is drawn.
 func step(j compare.Judgement) (float64, bool) {
 	if j.Column.Kind == compare.Share {
-		return j.Delta(), j.Verdict != compare.Missing
+		return j.Delta(), j.Known()
 	}
 	return j.Relative()
 }

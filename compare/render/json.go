@@ -94,7 +94,7 @@ func jsonRow(columns []compare.Column, row compare.Row) object {
 		default:
 			out = append(out, field{c.Name, json.Number(exact(stat.Value))})
 		}
-		if stat.N > 1 {
+		if stat.Known() && stat.N > 1 {
 			ranges = append(ranges, field{c.Name, jsonRange(stat)})
 		}
 	}
@@ -105,6 +105,9 @@ func jsonRow(columns []compare.Column, row compare.Row) object {
 // enough for one.
 func jsonRange(s compare.Stat) object {
 	out := object{{"n", s.N}, {"low", json.Number(exact(s.Low))}, {"high", json.Number(exact(s.High))}}
+	if s.Beyond > 0 {
+		out = append(out, field{"beyond", s.Beyond})
+	}
 	if low, high, ok := s.Interval(); ok {
 		out = append(out, field{"interval", []json.Number{json.Number(exact(low)), json.Number(exact(high))}})
 	}

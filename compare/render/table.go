@@ -90,8 +90,8 @@ func (t *table) line(text string) {
 	t.out.WriteByte('\n')
 }
 
-// measure finds the widths of the columns, and cuts the one that names the rows to
-// the width.
+// measure finds the widths of the columns, and cuts those of the lab and of the
+// rows' names to the width.
 func (t *table) measure(report compare.Report) {
 	t.widths, t.slots = make([]int, len(t.columns)), make([]int, len(t.columns))
 	head, total := 0, 0
@@ -121,9 +121,19 @@ func (t *table) measure(report compare.Report) {
 	for i := range t.columns {
 		total += t.full(i)
 	}
-	if over := total - t.opts.Width; over > 0 {
-		t.widths[head] = max(12, t.widths[head]-over)
+	cut := func(i, least int) {
+		if over := total - t.opts.Width; over > 0 && t.widths[i] > least {
+			width := max(least, t.widths[i]-over)
+			total -= t.widths[i] - width
+			t.widths[i] = width
+		}
 	}
+	for i, c := range t.columns {
+		if c.Name == "lab" {
+			cut(i, 16)
+		}
+	}
+	cut(head, 12)
 }
 
 func (t *table) title(report compare.Report) {
@@ -135,7 +145,11 @@ func (t *table) title(report compare.Report) {
 	if len(report.Labs) > 0 {
 		of = " of " + printable(strings.Join(report.Labs, ", "))
 	}
-	t.line(t.style(bold, "Retry Lab") + fmt.Sprintf("  %d runs", runs) + of)
+	count := fmt.Sprintf("  %d runs", runs)
+	if runs == 1 {
+		count = "  1 run"
+	}
+	t.line(t.style(bold, "Retry Lab") + count + of)
 	if report.Setting != "" {
 		t.wrap(printable(report.Setting), "", "", dim)
 	}
@@ -202,7 +216,11 @@ func (t *table) full(i int) int { return 1 + t.widths[i] + t.slot(i) }
 // the right.
 func (t *table) pad(i int, value, marks string) string {
 	if n := utf8.RuneCountInString(value); n > t.widths[i] {
-		value = string([]rune(value)[:t.widths[i]-1]) + "…"
+		if t.columns[i].Name == "lab" {
+			value = ends(value, t.widths[i])
+		} else {
+			value = short(value, t.widths[i])
+		}
 	}
 	fill := strings.Repeat(" ", t.widths[i]-utf8.RuneCountInString(value))
 	rest := strings.Repeat(" ", t.slot(i)-utf8.RuneCountInString(marks))
