@@ -202,4 +202,8 @@ func TestCountOfAdmittedRequestsIsThatOfAllShardsOrNone(t *testing.T) {
 	require.Equal(t, 603.0, whole.Metrics["resilience_downstream_calls"].Values["count"])
 	require.Len(t, whole.Refused, 1)
 	require.Contains(t, whole.Refused[0].String(), "4.summary.json: it has calls and no resilience_admitted")
+
+	whole, err = compare.Merge(older, shard("5.summary.json", 203, 0))
+	require.NoError(t, err)
+	require.Empty(t, whole.Refused, "no shard has it")
 }

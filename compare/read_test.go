@@ -176,3 +176,29 @@ func TestRunOfACopiedLabIsReadOnce(t *testing.T) {
 	require.Len(t, runs, 6, "labels tell them apart")
 	require.Empty(t, warnings)
 }
+
+func TestWhichRunsAreOne(t *testing.T) {
+	const run = `"schema":"retrylab/run/1","name":"jitter-gray","number":3,"repetition":1}`
+	for name, c := range map[string]struct {
+		lab, one, two string
+		want          int
+	}{
+		"no time is known": {`"lab":"l",`, ``, ``, 2},
+		"not in UTC":       {`"lab":"l",`, `"started_at":"2026-01-02T03:04:05+02:00",`, `"started_at":"2026-01-02T01:04:05Z",`, 1},
+		"at another time":  {`"lab":"l",`, `"started_at":"2026-01-02T03:04:05Z",`, `"started_at":"2026-01-02T03:04:06Z",`, 2},
+		"of another lab":   {``, `"lab":"a","started_at":"2026-01-02T03:04:05Z",`, `"lab":"b","started_at":"2026-01-02T03:04:05Z",`, 2},
+		"of the same lab":  {`"lab":"l",`, `"started_at":"2026-01-02T03:04:05Z",`, `"started_at":"2026-01-02T03:04:05Z",`, 1},
+	} {
+		var dirs []string
+		for _, began := range []string{c.one, c.two} {
+			dir := filepath.Join(t.TempDir(), "lab")
+			require.NoError(t, os.MkdirAll(dir, 0o700))
+			write(t, dir, "03-jitter-gray.summary.json", oneRequest)
+			write(t, dir, "03-jitter-gray.run.json", "{"+c.lab+began+run)
+			dirs = append(dirs, dir)
+		}
+		runs, _, err := compare.Read(dirs...)
+		require.NoError(t, err)
+		require.Len(t, runs, c.want, name)
+	}
+}

@@ -231,3 +231,54 @@ func TestGateCountsRecoveriesThatDidNotCome(t *testing.T) {
 		require.Equal(t, c.want, report.Checks[0].Outcome)
 	}
 }
+
+func TestRecoveryAtItsEdges(t *testing.T) {
+	for name, c := range map[string]struct {
+		run  compare.Run
+		want float64
+	}{
+		"all seconds before it count":         {brownout("a", 7, 100, 100, 70, 3, 0, 82, 82), 0},
+		"the second in which it ends is none": {brownout("a", 7, 100, 100, 100, 3, 0, 0, 0, 0, 0, 0, 100, 100), -1},
+	} {
+		stat := compare.Build([]compare.Run{c.run}).Rows[0].Stat(column(t, "recovery_s"))
+		require.Equal(t, c.want >= 0, stat.Known(), name)
+		if c.want >= 0 {
+			require.InDelta(t, c.want, stat.Value, 1e-9, name)
+		}
+	}
+	last := func(name string, received, lost float64) compare.Run {
+		run := brownout(name, 7, 100, 100, 100, 3, 0, 0, 0, 0, 10, 10, 10)
+		run.Policy.Guards = []string{"throttle", "timeout"}
+		for i := 9; i < 12; i++ {
+			run.Series[i].Received, run.Series[i].Lost = received, lost
+		}
+		return run
+	}
+	soon := brownout("once", 7, 100, 100, 100, 3, 0, 0, 0)
+	soon.Setup = &compare.Setup{Plan: "p", Rate: 100, DurationMS: 8_000} // 1.08 s and two to tell
+	down := brownout("retry", 7, 100, 100, 100, 3, 0, 0, 0, 0, 0, 0, 0)
+	down.Policy.Guards, down.Policy.MaxAttempts = []string{"retry", "timeout"}, 3
+	cut := down
+	cut.Repetition, cut.Series = 2, down.Series[:9]
+	tier := down
+	tier.Tiers = []compare.Tier{{Policy: "a", Received: 1, Calls: 1}}
+	for want, runs := range map[string][]compare.Run{
+		"asked in 6 s.": {last("asked", 95, 0)},
+		"lossy in 6 s.": {last("lossy", 10, 5)},
+		"once in 2 s, where 1.1 s are expected: run longer.": {soon},
+		"retry in 6 s (2 of 2 repetitions), as expected.":    {down, cut},
+		"retry in 6 s.": {tier},
+	} {
+		require.Equal(t, []string{"It was not as before, though what ailed the server was over: " + want}, notesOf(compare.Build(runs), "unrecovered"))
+	}
+	require.Empty(t, notesOf(compare.Build([]compare.Run{brownout("old")}), "short-of-the-dip"))
+}
+
+func TestFilterOfWhatIsBeyondOrMissing(t *testing.T) {
+	never := brownout("a", 7, 100, 100, 100, 3, 0, 0, 0, 0, 0, 0, 0)
+	for text, want := range map[string]int{"recovery_s<3": 0, "recovery_s>3": 1, "p99>1": 0} {
+		filters, err := compare.ParseFilters([]string{text})
+		require.NoError(t, err)
+		require.Len(t, compare.Options{Filters: filters}.Build([]compare.Run{never}).Rows, want, text)
+	}
+}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -115,4 +116,22 @@ func TestFloors(t *testing.T) {
 		_, _, err := ParseFloor(text)
 		require.ErrorContains(t, err, "floor \""+text+"\"")
 	}
+}
+
+func TestWhatIsBeyondHasNoDifference(t *testing.T) {
+	inf := math.Inf(1)
+	_, _, ok := statOf([]float64{1, 2, 3, 4, 5, inf}).Interval()
+	require.False(t, ok)
+	for _, c := range []Change{
+		newChange(statOf([]float64{1, 1}), statOf([]float64{inf, inf}), .05),
+		newChange(statOf([]float64{inf, inf, 1}), statOf([]float64{2}), .05),
+	} {
+		require.Zero(t, c.Delta())
+		_, ok := c.Relative()
+		require.False(t, ok)
+	}
+	some := append(slices.Repeat([]float64{1}, 6), slices.Repeat([]float64{inf}, 8)...)
+	c := newChange(statOf(some), statOf(slices.Repeat([]float64{inf}, 14)), DefaultAlpha)
+	require.True(t, c.Significant)
+	require.Equal(t, Alike, c.verdict(Lower, Floor{}), "both medians are beyond")
 }

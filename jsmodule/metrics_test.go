@@ -126,3 +126,15 @@ func TestNumbersInTagsAreWrittenAsTheScriptWould(t *testing.T) {
 		assert.Equal(t, "[n 1234567.5 big 1e+21 yes true policy p]", tags)
 	}
 }
+
+func TestRequestIsAdmittedByWhicheverAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, newModule(t))
+		h.run(t, `const p = new Policy({ name: 'p', guards: [
+			{ retry: { maxAttempts: 2, backoff: { initial: '1s' }, retryOn: ['breaker_open'] } },
+			{ breaker: { window: { consecutive: 1 }, openFor: '500ms' } }] });
+			p.execute(() => ({ status: 500 })); p.execute(() => 1)`)
+		assert.Equal(t, 2.0, h.count("resilience_admitted"), "the second by its retry")
+		assert.Equal(t, 3.0, h.count("resilience_attempts"))
+	})
+}

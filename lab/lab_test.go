@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -467,4 +468,21 @@ func TestTailKeepsTheEnd(t *testing.T) {
 	}
 	assert.Equal(t, "line 9999", log.lastLine())
 	assert.LessOrEqual(t, log.kept.Len(), tailLimit)
+}
+
+func TestRatesAtTheirBounds(t *testing.T) {
+	_, err := ParsePlan("p.yaml", []byte("name: p\nruns: [{policy: jitter, scenario: fixed-delay, env: {RATE: x, DURATION: y}}]"))
+	assert.ErrorContains(t, err, `runs[0].env: "RATE" is set by the lab itself`)
+	assert.ErrorContains(t, err, `runs[0].env: "DURATION" is set by the lab itself`)
+	_, err = ParsePlan("p.yaml", []byte("name: p\nrate: 100000\nlength: 24h\nruns: [{policy: jitter, scenario: fixed-delay}]"))
+	require.NoError(t, err)
+	for want, m := range map[string]Mode{
+		"rate: NaN is not in 0 …":                  {Rate: math.NaN(), Duration: time.Second, Repetitions: 1},
+		"rate: 100001 is not in 0 …":               {Rate: 100_001, Duration: time.Second, Repetitions: 1},
+		"vus: 1 make no open loop of 5 requests/s": {VUs: 1, Rate: 5, Duration: time.Second, Repetitions: 1},
+	} {
+		assert.ErrorContains(t, m.Validate(), want)
+	}
+	require.NoError(t, Mode{VUs: 10_000, Duration: time.Second, Repetitions: 1}.Validate())
+	assert.Contains(t, PlannedRun{}.environment("http://x", Mode{Rate: .5, Duration: time.Second}), "RATE=0.5")
 }

@@ -204,3 +204,50 @@ func TestExpectRecovery(t *testing.T) {
 		assert.Equal(t, want, e.Reason())
 	}
 }
+
+func TestExpectRecoveryAtItsEdges(t *testing.T) {
+	at := func(change map[string]float64) theory.Scenario {
+		p := map[string]float64{"servers": 20, "service_ms": 100, "queue": 1000, "from_ms": 3000, "until_ms": 6000, "recovery_ms": 0, "factor": .1}
+		for k, v := range change {
+			p[k] = v
+		}
+		return theory.Scenario{Name: "brownout", Params: p, Cancellation: "ignore"}
+	}
+	once := theory.Policy{Guards: []string{"timeout"}, AttemptTimeout: 260 * time.Millisecond}
+	retry := theory.Policy{Guards: []string{"retry", "timeout"}, MaxAttempts: 3, AttemptTimeout: 260 * time.Millisecond}
+	// Served in 10 ms, and in 100 in the dip: calls are late when 5.2 of them wait, after 20·0.26/120 = 43 ms.
+	quick := map[string]float64{"servers": 2, "service_ms": 10}
+	quickly := func(until float64) theory.Scenario {
+		s := at(quick)
+		s.Params["until_ms"] = until
+		return s
+	}
+	for name, c := range map[string]struct {
+		p    theory.Policy
+		s    theory.Scenario
+		load float64
+		want float64 // below 0: none
+		why  string
+	}{
+		"a queue that is short":       {retry, at(map[string]float64{"queue": 60}), 60, (80 - 52) / 20., ""},
+		"served for too long":         {retry, at(nil), 15, (75 - 52) / 155., ""},
+		"long enough to fill a queue": {once, quickly(3310), 140, 0, ""},
+		"not long enough":             {once, quickly(3300), 140, -1, "the dip is too short or too shallow for all attempts to fail in it"},
+		"just what it bears":          {once, at(map[string]float64{"factor": .5}), 100, -1, "the server bears the load in the dip, too"},
+		"no dip":                      {once, at(map[string]float64{"until_ms": 3000}), 140, -1, "the dip does not end"},
+	} {
+		e, _ := theory.ExpectRecovery(c.p, c.s, c.load)
+		got, ok := e.Value()
+		assert.Equal(t, c.want >= 0, ok, name)
+		assert.Equal(t, c.why, e.Reason(), name)
+		if c.want >= 0 {
+			assert.InDelta(t, c.want, got, 1e-9, name)
+		}
+	}
+	d := storm
+	d.Attempts = 0
+	assert.True(t, math.IsNaN(d.Recovery()))
+	d = storm
+	d.Timeout = 0
+	assert.True(t, math.IsNaN(d.Recovery()))
+}

@@ -201,6 +201,7 @@ func TestAnswersAreThoseOfNetHTTP(t *testing.T) {
 		"two lengths":       {text: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok", close: true},
 		"endless header":    {text: "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("a", 11<<20) + "\r\n\r\n", close: true},
 		"compressed":        {text: "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nok"},
+		"upgrade":           {text: "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", close: true},
 		"redirect":          {text: "HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n"},
 		"answer to a POST":  {method: http.MethodPost, text: ok},
 		"nothing to a POST": {method: http.MethodPost, close: true},
@@ -384,7 +385,7 @@ func TestConnectionClosedWhileIdleIsNotUsed(t *testing.T) {
 			rt := ours(t)
 			for range 5 {
 				assert.Contains(t, seen(t, rt, request(t, method, s.url, "")), `"ok"`)
-				<-s.closed
+				ends(t, s)
 			}
 			assert.EqualValues(t, 5, s.connections.Load())
 			assert.EqualValues(t, 5, s.requests.Load(), "none was sent twice to a server that hears")
@@ -519,6 +520,18 @@ func TestRequestOfAnEndedContextIsNotSent(t *testing.T) {
 		rt.CloseIdleConnections() // the second finds none
 	}
 	assert.EqualValues(t, 1, s.requests.Load())
+}
+
+// An answer that has come whole stays one.
+func TestContextMayEndBeforeAnAnswerIsRead(t *testing.T) {
+	s := serve(t, always(ok))
+	ctx, cancel := context.WithCancel(t.Context())
+	resp, err := ours(t).RoundTrip(request(t, http.MethodGet, s.url, "").WithContext(ctx))
+	require.NoError(t, err)
+	cancel()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	assert.Equal(t, "ok", string(text))
 }
 
 // A context that ends after the answer leaves the connection alone.
@@ -737,7 +750,7 @@ func TestIdleConnectionsOfOtherHostsAreClosed(t *testing.T) {
 	rt := http1.New(n)
 	get(t, rt, first.url)
 	get(t, rt, second.url)
-	<-first.closed
+	ends(t, first)
 }
 
 // noRewind is a body of some bytes that cannot be sent twice.
@@ -762,7 +775,7 @@ func TestRequestThatMustNotBeRepeatedIsNot(t *testing.T) {
 		assert.Contains(t, do(), `"ok"`)
 		assert.EqualValues(t, 1, s.connections.Load())
 		do() // the server answers it, and resets the connection
-		<-s.closed
+		ends(t, s)
 		assert.Contains(t, do(), `"ok"`, "what is known to be closed is not used")
 		assert.EqualValues(t, 3, s.requests.Load())
 	}
@@ -775,7 +788,7 @@ func TestConnectionOfAnUnreadAnswerEndsWithTheContext(t *testing.T) {
 	_, err := ours(t).RoundTrip(request(t, http.MethodGet, s.url, "").WithContext(ctx))
 	require.NoError(t, err)
 	cancel()
-	<-s.closed
+	ends(t, s)
 }
 
 // BenchmarkRoundTrip has 20 callers and a small answer on loopback, so that the time
