@@ -74,11 +74,7 @@ func (c diffCmd) Run(s *session) error {
 	}
 	switch diff.Outcome() {
 	case compare.Worse:
-		figures := "figures"
-		if diff.Count(compare.Worse) == 1 {
-			figures = "figure"
-		}
-		err = fmt.Errorf("%w: %d %s", errWorse, diff.Count(compare.Worse), figures)
+		err = fmt.Errorf("%w: %s", errWorse, plural(diff.Count(compare.Worse), "figure"))
 	case compare.TooFew:
 		err = fmt.Errorf("%w: %s", errTooFew, diff.Unjudged())
 	}

@@ -216,11 +216,7 @@ func (p *progress) start() {
 		fmt.Fprintf(p.s.Err, "lab %s: %s, into %s\n", p.config.Plan.Name, p.config.Plan.Title, p.config.Folder)
 		return
 	}
-	runs := "runs"
-	if p.total == 1 {
-		runs = "run"
-	}
-	fmt.Fprintf(p.s.Err, "lab %s: %d %s of %s, about %v, into %s\n", p.config.Plan.Name, p.total, runs, mode.Load(),
+	fmt.Fprintf(p.s.Err, "lab %s: %s of %s, about %v, into %s\n", p.config.Plan.Name, plural(p.total, "run"), mode.Load(),
 		(time.Duration(p.total) * (mode.Duration + runOverhead)).Round(time.Second), p.config.Folder)
 	if !isTerminal(p.s.Err) {
 		return
@@ -262,4 +258,12 @@ func (p *progress) finish(complete bool) {
 		p.bar.Abort(false)
 	}
 	p.bars.Wait()
+}
+
+// plural is "1 run" or "3 runs".
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
 }

@@ -74,7 +74,7 @@ func (r Run) recovery() (float64, bool) {
 		window := d.rest[i : i+recoveredSeconds]
 		inARow := window[recoveredSeconds-1].T == window[0].T+recoveredSeconds-1
 		if inARow && !slices.ContainsFunc(window, func(s Second) bool { return s.Good < recovered*d.before }) {
-			return math.Max(float64(window[0].T)-d.until, 0), true
+			return float64(window[0].T) - d.until, true
 		}
 	}
 	return math.Inf(1), true

@@ -43,15 +43,12 @@ func (d Dip) Backlog() float64 {
 
 // failsFrom returns how long after the dip's begin calls come that wait for longer
 // than the timeout: at once where being served takes that long already, and else as
-// soon as the first attempts alone have filled the queue with a timeout's work. It
-// is [time.Duration]'s greatest where they never do.
+// soon as the first attempts alone have filled the queue with a timeout's work, which
+// takes a Load above what the server can do in the dip.
 func (d Dip) failsFrom() time.Duration {
 	slow := d.Factor * d.Capacity
 	if d.Service > time.Duration(d.Factor*float64(d.Timeout)) {
 		return 0
-	}
-	if d.Load <= slow {
-		return math.MaxInt64 / 2
 	}
 	return time.Duration(slow * float64(d.Timeout) / (d.Load - slow))
 }

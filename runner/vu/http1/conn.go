@@ -29,10 +29,9 @@ type conn struct {
 	probe     probe
 	idleSince time.Time
 
-	unsent   error // why not all of this request was sent; nil: it was
-	limit    int64 // bytes that may still be read
-	received bool  // something, of the answer to this request
-	used     bool  // for an earlier request
+	unsent error // why not all of this request was sent; nil: it was
+	limit  int64 // bytes that may still be read
+	used   bool  // for an earlier request
 }
 
 func newConn(t *Transport, host string, n net.Conn) *conn {
@@ -43,7 +42,7 @@ func newConn(t *Transport, host string, n net.Conn) *conn {
 
 // open says whether the server has neither closed an idle connection nor sent what
 // nobody asked for.
-func (c *conn) open() bool { return c.in.Buffered() == 0 && c.probe.open() }
+func (c *conn) open() bool { return c.probe.open() }
 
 // reader is what the server sends, up to the limit.
 type reader struct{ c *conn }
@@ -57,7 +56,6 @@ func (r reader) Read(p []byte) (int, error) {
 	}
 	n, err := r.c.net.Read(p)
 	r.c.limit -= int64(n)
-	r.c.received = r.c.received || n > 0
 	return n, err
 }
 
@@ -107,13 +105,7 @@ func (c *conn) roundTrip(req *http.Request, trace *httptrace.ClientTrace) (*http
 
 // exchange sends a request and reads the head of the answer.
 func (c *conn) exchange(req *http.Request, trace *httptrace.ClientTrace) (*http.Response, error) {
-	c.received, c.limit = false, mostHeader
-	failed := func(err error) error {
-		if c.used && !c.received {
-			return &staleError{err}
-		}
-		return err
-	}
+	c.limit = mostHeader
 	err := req.Write(c.out)
 	if err == nil {
 		err = c.out.Flush()
@@ -126,7 +118,10 @@ func (c *conn) exchange(req *http.Request, trace *httptrace.ClientTrace) (*http.
 		if c.unsent != nil {
 			err = broken(c.unsent)
 		}
-		return nil, failed(err)
+		if c.used {
+			err = &staleError{err}
+		}
+		return nil, err
 	}
 	if trace.GotFirstResponseByte != nil {
 		trace.GotFirstResponseByte()
